@@ -38,8 +38,9 @@ function(lockyard_add_check target header type)
 using checked = @type@;
 extern "C" {
 constinit const lockyard::plain::entry lockyard_plain_entries[] = {
-    lockyard::plain::entry_of_lock<checked>("@type@")};
-constinit const std::size_t lockyard_plain_entry_count = 1;
+    lockyard::plain::entry_of_lock<checked>("@type@"),
+    lockyard::plain::entry_of_readers<checked>("@type@.readers", "@type@")};
+constinit const std::size_t lockyard_plain_entry_count = 2;
 }
 ]])
   get_property(include GLOBAL PROPERTY LOCKYARD_MODULE_INCLUDE)

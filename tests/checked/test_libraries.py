@@ -175,7 +175,9 @@ def checked(case: Case, environment: dict[str, str], *include: Path) -> tuple[st
         env=environment,
     )
     assert run.stdout, run.stderr
-    found = json.loads(run.stdout)
+    # A lock with readers is checked with and without them.
+    checks = [json.loads(line) for line in run.stdout.splitlines()]
+    found = next((each for each in checks if each["verdict"] != "passed"), checks[0])
     return found["verdict"], found["what"]
 
 

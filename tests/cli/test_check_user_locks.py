@@ -52,6 +52,10 @@ struct assembled_lock {
   }
   void unlock() { asm volatile("" : : : "memory"); state_ = 0; }
 };
+struct unshared : ttas {
+  void lock_shared() {}
+  void unlock_shared() {}
+};
 struct no_lock { void lock() {} };
 void absent();
 struct misspelt { void lock() { absent(); } void unlock() {} };
@@ -129,6 +133,17 @@ def test_shows_a_race_with_the_members_name_and_replays_it(check: Callable[..., 
     replayed = check(*command[1].split())
     assert replayed.returncode == 4, replayed.stderr
     assert "store relaxed to owner_: 0" in replayed.stdout
+
+
+def test_checks_the_readers_of_a_lock_and_replays_them(check: Callable[..., Outcome]) -> None:
+    checked = check("--lock", "my.hpp:my::unshared", "--threads", "2", "--acquisitions", "1")
+    assert checked.returncode == 4, checked.stderr
+    assert re.search(r"^my::unshared +2x1 +passed", checked.stdout, re.MULTILINE)
+    command = re.search(r"replay: lockyard check (.*my::unshared\.readers:.*)", checked.stdout)
+    assert command
+    replayed = check(*command[1].split())
+    assert replayed.returncode == 4, replayed.stderr
+    assert "plain data of the critical section that another thread uses" in replayed.stdout
 
 
 def test_checks_a_client_of_ones_own(check: Callable[..., Outcome]) -> None:

@@ -22,18 +22,21 @@ enum status : int { passed = 0, failed = 1, refused = 2, unfinished = 3 };
 /// The client sizes of `lockyard check --lock`; a client has its own.
 std::vector<model::client_size> sizes_of(const plain::entry& of) {
   if (of.lock == nullptr) return {{.threads = of.threads}};
+  if (of.lock_shared != nullptr) return {{.threads = 3}};
   std::vector<model::client_size> all{{}, {.acquisitions = 2}, {.threads = 3}, {.destroys = true}};
   if (of.try_lock != nullptr) all.push_back({.tries = true});
+  if (of.try_lock_for != nullptr) all.push_back({.timed = true});
   return all;
 }
 
 std::string words_of(const model::client_size& size) {
   return std::to_string(size.threads) + "x" + std::to_string(size.acquisitions) +
-         (size.tries ? " try_lock" : "") + (size.destroys ? " destroyed" : "");
+         (size.tries ? " try_lock" : "") + (size.timed ? " timed" : "") +
+         (size.destroys ? " destroyed" : "");
 }
 
 status check(const plain::entry& of, const model::client_size& size, double seconds) {
-  const model::plan by{.workers = 1, .seconds = seconds};
+  const model::plan by{.how = {.finishing = 8000}, .workers = 1, .seconds = seconds};
   const model::client_maker make = plain::clients_of(of, size);
   const model::found found = plain::searched([&] { return model::explore(make, by); });
   std::cout << of.name << ' ' << words_of(size) << ": ";

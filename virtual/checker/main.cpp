@@ -98,13 +98,18 @@ std::vector<checked>& checked_clients() {
 
 void load(const std::string& path) {
   for (const plain::entry& each : plain::load_module(path)) {
-    const bool is_lock = each.lock != nullptr;
+    const bool has_readers = each.lock_shared != nullptr;
+    const bool is_lock = each.lock != nullptr && !has_readers;
     checked_clients().push_back({.what = {.name = each.name,
                                           .of = is_lock ? group::lock : group::client,
                                           .summary = "",
                                           .make = nullptr,
-                                          .size = {.threads = is_lock ? 2 : each.threads},
-                                          .offers_try = each.try_lock != nullptr},
+                                          .size = {.threads = is_lock       ? 2
+                                                              : has_readers ? 3
+                                                                            : each.threads},
+                                          .how = {.finishing = 8000},
+                                          .offers_try = each.try_lock != nullptr,
+                                          .offers_timed = each.try_lock_for != nullptr},
                                  .of_module = each});
   }
 }

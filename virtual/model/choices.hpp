@@ -49,6 +49,7 @@ class choices {
   /// Called before each execution.
   void rewind() noexcept {
     next_ = 0;
+    settles_ = false;
     if (translation_) translation_->clear();
   }
 
@@ -86,6 +87,9 @@ class choices {
     push(kind, preferred, count);
     return preferred;
   }
+
+  /// From here to the end of the execution no choice that is new has another alternative.
+  void settle() noexcept { settles_ = true; }
 
   /// Writes down what an execution has found out, so that others which follow its choices find the
   /// same; no alternative is explored.
@@ -171,6 +175,7 @@ class choices {
 
   void push(choice_kind kind, unsigned taken, unsigned count) {
     taken_.push_back(made(kind, taken, count));
+    if (settles_) taken_.back().limit = taken_.back().taken;
     ++next_;
   }
   static choice made(choice_kind kind, unsigned taken, unsigned count) noexcept {
@@ -184,6 +189,7 @@ class choices {
   std::vector<choice> taken_;
   std::size_t base_ = 0;
   std::size_t next_ = 0;
+  bool settles_ = false;
   std::optional<std::minstd_rand> random_;
   std::optional<std::vector<std::uint8_t>> script_;
   std::optional<std::vector<choice>> translation_;

@@ -94,6 +94,7 @@ void execution::reset() {
   last_.reset();
   preemptions_ = 0;
   steps_ = 0;
+  turn_left_ = 0;
   spurious_left_ = settings_.spurious_wakes;
   timeouts_left_ = settings_.timeouts;
   short_spins_left_ = settings_.short_spins;

@@ -113,10 +113,12 @@ class execution {
   std::optional<seen> await(std::span<const look> looks, std::optional<std::size_t> deadline,
                             std::optional<std::uint64_t> desired, std::source_location where);
   void pause(std::source_location where);
+  /// Only a wake that has one of the bits in common with the sleeper ends its sleep.
   sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
-                  std::source_location where);
+                  std::source_location where, std::uint32_t bits = any_bit);
   /// Knows the word only by its address, as the kernel does: the word may be gone.
-  std::uint32_t wake(const void* address, std::uint32_t count, std::source_location where);
+  std::uint32_t wake(const void* address, std::uint32_t count, std::source_location where,
+                     std::uint32_t bits = any_bit);
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
@@ -246,7 +248,8 @@ class execution {
     std::span<const look> looks;
     bool exchanges = false;
     location_index sleeps_on = 0;
-    std::vector<read_before> reads;  ///< since the last pause
+    std::uint32_t sleeps_for = any_bit;  ///< bits of the wakes that it may answer
+    std::vector<read_before> reads;      ///< since the last pause
     pending next;
     deferral deferred;
     location_index last_change = 0;
@@ -314,6 +317,7 @@ class execution {
   void list_options();
   bool put_last_first();
   [[nodiscard]] option pick();
+  [[nodiscard]] option pick_in_turn();
   // reduction.cpp
   [[nodiscard]] bool reduces() const noexcept {
     return conflicts_ != nullptr && !conflicts_->has_unordered;
@@ -432,7 +436,7 @@ class execution {
   [[nodiscard]] bool knows_writer(const plain& data);
   [[nodiscard]] std::string described(location_index which);
   [[nodiscard]] std::string by_whom(const message& read) const;
-  std::uint32_t take_sleepers(location_index from, std::uint32_t count,
+  std::uint32_t take_sleepers(location_index from, std::uint32_t count, std::uint32_t bits,
                               std::optional<location_index> to, std::source_location where);
   void replace(location_index on, message_index read, std::uint64_t value, std::memory_order order,
                std::source_location where);
@@ -455,6 +459,7 @@ class execution {
   std::optional<thread_index> last_;
   unsigned preemptions_ = 0;
   unsigned steps_ = 0;
+  unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
   unsigned spurious_left_ = 0;
   unsigned timeouts_left_ = 0;
   unsigned short_spins_left_ = 0;

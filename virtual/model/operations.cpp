@@ -26,6 +26,7 @@ bool leaves_no_trace(std::uint64_t kind) {
   switch (kind % 32) {
     case loaded:
     case not_changed:
+    case not_slept:
     case fenced:
     case fenced_lightly:
     case paused: return true;

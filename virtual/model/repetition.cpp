@@ -247,6 +247,7 @@ std::string to_text(const cap_set& reached, const settings& how) {
   add(cap::old_reads, "old reads", how.old_reads.value_or(0));
   add(cap::weak_failures, "weak failures in a row", how.weak_failures);
   add(cap::counted_pauses, "separate pauses of a spin", how.counted_pauses);
+  add(cap::depth, "steps", how.depth);
   const auto say = [&](cap which, const char* words) {
     if (!reached[static_cast<std::size_t>(which)]) return;
     text += (text.empty() ? "" : ", ");

@@ -22,7 +22,12 @@ bool has_chosen(std::span<const choice> made) {
 }  // namespace
 
 execution::stepped execution::step(const gate& goes_on) {
-  if (steps_ >= settings_.depth) {
+  const bool finishes = steps_ >= settings_.depth;
+  if (finishes && settings_.finishing != 0) {
+    reach(cap::depth);
+    by_->settle();
+  }
+  if (steps_ >= settings_.depth + settings_.finishing) {
     list_options();
     if (options_.empty()) return stepped::nowhere;
     verdict_ = verdict::inconclusive;
@@ -35,10 +40,13 @@ execution::stepped execution::step(const gate& goes_on) {
     if (!known || by_->is_translated()) {
       list_options();
       if (options_.empty()) return stepped::nowhere;
-      if (by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
+      if (!finishes && by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
     }
     if (verdict_ != verdict::passed) return stepped::on;
-    const auto next = known ? option::of(*known) : reduces() ? pick_reduced() : pick();
+    const auto next = known       ? option::of(*known)
+                      : finishes  ? pick_in_turn()
+                      : reduces() ? pick_reduced()
+                                  : pick();
     if (!next) return stepped::cut;
     if (!is_possible(*next)) throw not_deterministic{by_->used()};
     if (by_->is_translated()) translate(*next);
@@ -226,6 +234,32 @@ execution::option execution::pick() {
   next.preempts = can_stay && taken != 0;
   by_->last_means(next.number());
   return next;
+}
+
+/// The threads take turns that become longer: no loop of one thread keeps another from its work,
+/// and no two threads keep step with each other. Nothing wakes for no reason.
+execution::option execution::pick_in_turn() {
+  const auto runs = [this](thread_index which) {
+    return std::ranges::find_if(options_, [which](const option& each) {
+      return each.thread == which && each.how == variant::run;
+    });
+  };
+  auto chosen = options_.begin();
+  const thread_index first = last_.value_or(0);
+  const bool stays = turn_left_ > 0 && runs(first) != options_.end();
+  for (thread_index i = stays ? 0 : 1; i <= count_; ++i) {
+    const auto next = runs(static_cast<thread_index>((first + i) % count_));
+    if (next == options_.end()) continue;
+    chosen = next;
+    break;
+  }
+  if (!stays) turn_left_ = 50 + (steps_ - settings_.depth) / 4;
+  --turn_left_;
+  const unsigned taken =
+      by_->decide(choice_kind::thread, static_cast<unsigned>(chosen - options_.begin()),
+                  static_cast<unsigned>(options_.size()));
+  by_->last_means(options_[taken].number());
+  return options_[taken];
 }
 
 hash128 execution::prefix() const {

@@ -37,6 +37,7 @@ struct settings {
   unsigned short_spins = 2;               ///< at most so many end although others could go on
   std::optional<unsigned> old_reads{};    ///< at most so many; see docs/checking.md; nothing: any
   unsigned depth = 400;                   ///< steps
+  unsigned finishing = 0;                 ///< steps after those, in one order
   barriers asymmetric = barriers::membarrier;
   unsigned weak_failures = 4;   ///< at most so many for no reason in a row that lead nowhere
   unsigned counted_pauses = 4;  ///< at most so many in a row, then the rest of the loop at once
@@ -54,9 +55,10 @@ enum class cap : std::uint8_t {
   counted_pauses,
   mixed_sizes,   ///< a store to a part of a word was one change of the word
   open_numbers,  ///< a program asked for any number, and few were tried
+  depth,         ///< the rest of the execution was run in one order
 };
 
-using cap_set = std::bitset<8>;
+using cap_set = std::bitset<9>;
 
 /// The caps with their settings, as "early time-outs <= 2, old reads <= 1"; empty for none.
 std::string to_text(const cap_set& reached, const settings& how);

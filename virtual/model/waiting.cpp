@@ -99,7 +99,8 @@ void execution::list_candidates(const thread_record& of) {
 }
 
 sleep_end execution::sleep(location_index on, std::uint64_t expected,
-                           std::optional<std::size_t> deadline, std::source_location where) {
+                           std::optional<std::size_t> deadline, std::source_location where,
+                           std::uint32_t bits) {
   step_point({.does = upcoming::other});
   check_alive(on, where);
   note_newest(on);
@@ -119,10 +120,11 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   }
   thread_record& thread = me();
   if (!sleeps) {
-    thread.reads.clear();
+    thread.reads.push_back({on, at.order.back()});
     return sleep_end::changed;
   }
   thread.sleeps_on = on;
+  thread.sleeps_for = bits;
   thread.deadline = deadline;
   thread.woken_by = sleep_end::woken;
   sleepers_[on].push_back(running_);
@@ -137,8 +139,8 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   return thread.woken_by;
 }
 
-std::uint32_t execution::wake(const void* address, std::uint32_t count,
-                              std::source_location where) {
+std::uint32_t execution::wake(const void* address, std::uint32_t count, std::source_location where,
+                              std::uint32_t bits) {
   if (sites_ != nullptr) {
     sites_->insert({.where = site::of(where, wake_argument), .order = std::memory_order_relaxed});
   }
@@ -147,7 +149,7 @@ std::uint32_t execution::wake(const void* address, std::uint32_t count,
   step_point({.does = upcoming::other});
   has_disturbed_ = true;
   const auto on = memory_.find(address);
-  const std::uint32_t woken = on ? take_sleepers(*on, count, std::nullopt, where) : 0;
+  const std::uint32_t woken = on ? take_sleepers(*on, count, bits, std::nullopt, where) : 0;
   event(woke, on ? memory_.at(*on).name : 0, woken);
   if (account_ != nullptr) {
     tell(where,
@@ -172,8 +174,8 @@ std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64
     if (account_ != nullptr) tell(where, "moves no thread: " + described(from) + " has changed");
     return std::nullopt;
   }
-  const std::uint32_t woken = take_sleepers(from, count, std::nullopt, where);
-  const std::uint32_t others = take_sleepers(from, move, to, where);
+  const std::uint32_t woken = take_sleepers(from, count, any_bit, std::nullopt, where);
+  const std::uint32_t others = take_sleepers(from, move, any_bit, to, where);
   event(moved, at.name, newest.by.name() * 64 + woken * 8 + others);
   memory_.read(me().known, from, at.order.back(), std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
@@ -240,15 +242,19 @@ void execution::pi_unlock(location_index on, std::source_location where) {
   waiters.erase(waiters.begin());
 }
 
-std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count,
+std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count, std::uint32_t bits,
                                        std::optional<location_index> to,
                                        std::source_location where) {
+  const auto answers = [&](thread_index each) { return (threads_[each].sleeps_for & bits) != 0; };
   std::uint32_t taken = 0;
-  while (taken < count && !sleepers_[from].empty()) {
-    const std::size_t which =
-        settings_.wakes_any ? choose(choice_kind::thread, sleepers_[from].size(), where) : 0;
-    const thread_index sleeper = sleepers_[from][which];
-    sleepers_[from].erase(sleepers_[from].begin() + static_cast<std::ptrdiff_t>(which));
+  for (auto& queue = sleepers_[from]; taken < count;) {
+    const auto all = static_cast<std::size_t>(std::ranges::count_if(queue, answers));
+    if (all == 0) break;
+    std::size_t before = settings_.wakes_any ? choose(choice_kind::thread, all, where) : 0;
+    const auto which = std::ranges::find_if(
+        queue, [&](thread_index each) { return answers(each) && before-- == 0; });
+    const thread_index sleeper = *which;
+    queue.erase(which);
     if (to) {
       sleepers_[*to].push_back(sleeper);
       threads_[sleeper].sleeps_on = *to;

@@ -45,6 +45,9 @@ enum class passes : std::uint8_t {
 
 enum class sleep_end : std::uint8_t { woken, changed, timed_out };
 
+/// A futex's bits when none are named.
+inline constexpr std::uint32_t any_bit = ~0U;
+
 struct read_before {
   location_index where;
   message_index which;

@@ -97,12 +97,13 @@ part word_of(const site& call) {
       return get_part(decode(loop.last_found(), by.at.unit), by.at, call.size);
     case spins::attempt::await: {
       note_spin(call.where);
+      // Another value may end the loop even if the operation does not change it either.
+      const std::uint64_t before = loop.last_found();
       const model::look changes{.where = by.at.word,
                                 .order = std::memory_order_relaxed,
-                                .predicate = &by,
-                                .test = [](const void* change, std::uint64_t value) {
-                                  return static_cast<const part_change*>(change)->of(value) !=
-                                         value;
+                                .predicate = &before,
+                                .test = [](const void* known, std::uint64_t value) {
+                                  return value != *static_cast<const std::uint64_t*>(known);
                                 }};
       // Without a place: the look has no order of its own that could be weakened.
       now().await(std::span{&changes, 1}, std::nullopt, std::nullopt, {});

@@ -29,7 +29,7 @@ putchar fputs fputc putc fwrite fflush perror __cxa_call_terminate __cxa_deleted
 __cxa_get_exception_ptr _ZNSt3pmr15memory_resourceD2Ev
 )";
 constexpr std::string_view known_beginnings = R"(
-__tsan_ __wrap_ lockyard_ __VERIFIER_ _ZTI _ZTS _ZNSt15__exception_ptr13exception_ptr
+__tsan_ __ubsan_ __wrap_ lockyard_ __VERIFIER_ _ZTI _ZTS _ZNSt15__exception_ptr13exception_ptr
 _ZNKSt15__exception_ptr13exception_ptr pthread_attr_ pthread_mutexattr_ pthread_condattr_
 pthread_rwlockattr_ pthread_barrierattr_ _ZNKSt8__detail20_Prime_rehash_policy
 )";

@@ -6,23 +6,29 @@
 // and not linked with ThreadSanitizer's runtime. The checker defines the functions that such code
 // calls. This header is compiled as part of the module, so it names nothing of the checker.
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <new>
 
 namespace lockyard::plain {
 
-/// A lock, a client, or a program; the functions of the other kinds are null.
+/// A lock, a lock whose readers are checked, a client, or a program; the functions of the other
+/// kinds are null.
 struct entry {
   const char* name;
+  const char* type;  ///< the object's; the debug information has its members
   std::size_t size;
   std::size_t alignment;
   void (*make)(void* at);
   void (*end)(void* at);
   void (*lock)(void* at);
   void (*unlock)(void* at);
-  bool (*try_lock)(void* at);  ///< null if the lock has none
-  unsigned threads;            ///< of the client
+  bool (*try_lock)(void* at);      ///< null if the lock has none
+  bool (*try_lock_for)(void* at);  ///< for a short time; null if the lock has none
+  void (*lock_shared)(void* at);   ///< null unless its readers are checked
+  void (*unlock_shared)(void* at);
+  unsigned threads;  ///< the client's number of threads
   void (*thread)(void* at, unsigned index);
   void (*finish)(void* at);
   int (*program)(int count, char** words);  ///< main()
@@ -31,6 +37,15 @@ struct entry {
 template <class T>
 concept has_try_lock = requires(T& object) {
   { object.try_lock() } -> std::convertible_to<bool>;
+};
+template <class T>
+concept has_try_lock_for = requires(T& object) {
+  { object.try_lock_for(std::chrono::milliseconds{1}) } -> std::convertible_to<bool>;
+};
+template <class T>
+concept has_readers = requires(T& object) {
+  object.lock_shared();
+  object.unlock_shared();
 };
 template <class T>
 concept has_finish = requires(T& object) { object.finish(); };
@@ -44,6 +59,7 @@ consteval entry entry_of_lock(const char* name) {
       }, "it lacks lock() or unlock()");
   static_assert(std::default_initializable<Lock>, "it has no constructor without arguments");
   entry made{.name = name,
+             .type = name,
              .size = sizeof(Lock),
              .alignment = alignof(Lock),
              .make = [](void* at) { ::new (at) Lock(); },
@@ -51,12 +67,33 @@ consteval entry entry_of_lock(const char* name) {
              .lock = [](void* at) { static_cast<Lock*>(at)->lock(); },
              .unlock = [](void* at) { static_cast<Lock*>(at)->unlock(); },
              .try_lock = nullptr,
+             .try_lock_for = nullptr,
+             .lock_shared = nullptr,
+             .unlock_shared = nullptr,
              .threads = 0,
              .thread = nullptr,
              .finish = nullptr,
              .program = nullptr};
   if constexpr (has_try_lock<Lock>) {
     made.try_lock = [](void* at) -> bool { return static_cast<Lock*>(at)->try_lock(); };
+  }
+  if constexpr (has_try_lock_for<Lock>) {
+    made.try_lock_for = [](void* at) -> bool {
+      return static_cast<Lock*>(at)->try_lock_for(std::chrono::milliseconds{1});
+    };
+  }
+  return made;
+}
+
+/// Has no name if the lock has no readers.
+template <class Lock>
+consteval entry entry_of_readers(const char* name, const char* type) {
+  entry made{};
+  if constexpr (has_readers<Lock>) {
+    made = entry_of_lock<Lock>(name);
+    made.type = type;
+    made.lock_shared = [](void* at) { static_cast<Lock*>(at)->lock_shared(); };
+    made.unlock_shared = [](void* at) { static_cast<Lock*>(at)->unlock_shared(); };
   }
   return made;
 }
@@ -69,6 +106,7 @@ consteval entry entry_of_client(const char* name) {
         { Client::threads } -> std::convertible_to<unsigned>;
       }, "it lacks the constant threads");
   entry made{.name = name,
+             .type = name,
              .size = sizeof(Client),
              .alignment = alignof(Client),
              .make = [](void* at) { ::new (at) Client(); },
@@ -76,6 +114,9 @@ consteval entry entry_of_client(const char* name) {
              .lock = nullptr,
              .unlock = nullptr,
              .try_lock = nullptr,
+             .try_lock_for = nullptr,
+             .lock_shared = nullptr,
+             .unlock_shared = nullptr,
              .threads = Client::threads,
              .thread = [](void* at, unsigned index) { static_cast<Client*>(at)->thread(index); },
              .finish = nullptr,
@@ -88,6 +129,7 @@ consteval entry entry_of_client(const char* name) {
 
 consteval entry entry_of_program(const char* name, int (*main)(int, char**)) {
   return {.name = name,
+          .type = name,
           .size = 1,
           .alignment = 1,
           .make = nullptr,
@@ -95,6 +137,9 @@ consteval entry entry_of_program(const char* name, int (*main)(int, char**)) {
           .lock = nullptr,
           .unlock = nullptr,
           .try_lock = nullptr,
+          .try_lock_for = nullptr,
+          .lock_shared = nullptr,
+          .unlock_shared = nullptr,
           .threads = 1,
           .thread = nullptr,
           .finish = nullptr,
@@ -110,10 +155,10 @@ extern const std::size_t lockyard_plain_entry_count;
 int lockyard_pthread_create(void* thread, const void* attributes, void* (*run)(void*),
                             void* argument, const void* pc);
 /// Without this one the linker would take the one that GCC's library has for split stacks.
-[[gnu::no_sanitize("thread")]] inline int __wrap_pthread_create(void* thread,
-                                                                const void* attributes,
-                                                                void* (*run)(void*),
-                                                                void* argument) {
+[[gnu::__no_sanitize__("thread")]] inline int __wrap_pthread_create(void* thread,
+                                                                    const void* attributes,
+                                                                    void* (*run)(void*),
+                                                                    void* argument) {
   return lockyard_pthread_create(thread, attributes, run, argument, __builtin_return_address(0));
 }
 /// Keeps it, as only the linker knows of its use.

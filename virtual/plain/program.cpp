@@ -97,7 +97,7 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
 class module_client : public model::client {
  public:
   module_client(const entry& of, const model::client_size& size) : of_{of}, size_{size} {
-    name_object_as(of.name);
+    name_object_as(of.type);
     if (loaded().hides_state) execution::current()->note_unseen();
     worker& mine = worker::mine();
     mine.begin();
@@ -120,7 +120,7 @@ class module_client : public model::client {
     worker& mine = worker::mine();
     if (of_.program != nullptr) return mine.threads.run(index, of_.program);
     if (of_.thread == nullptr) {
-      contend(index + 1 == size_.threads);
+      contend(index);
     } else {
       of_.thread(at_, index);
     }
@@ -132,19 +132,34 @@ class module_client : public model::client {
     if (of_.finish != nullptr) of_.finish(at_);
     if (of_.lock == nullptr) return;
     model::require(first_.read() == second_.read(), "both counters agree");
-    const unsigned all = size_.threads * size_.acquisitions;
-    const unsigned least = size_.tries ? all - size_.acquisitions : all;
+    const unsigned writers = has_readers() ? 1 : size_.threads;
+    const unsigned all = writers * size_.acquisitions;
+    const unsigned least = may_fail(size_.threads - 1) ? all - size_.acquisitions : all;
     model::require(first_.read() >= least && first_.read() <= all, "no update is lost");
   }
 
  private:
-  void contend(bool is_last) {
+  [[nodiscard]] bool has_readers() const { return of_.lock_shared != nullptr; }
+  [[nodiscard]] bool may_fail(unsigned index) const {
+    return (size_.tries || size_.timed) && index + 1 == size_.threads;
+  }
+
+  /// False if the lock was not acquired.
+  bool acquire(unsigned index) {
+    if (may_fail(index)) return (size_.tries ? of_.try_lock : of_.try_lock_for)(at_);
+    of_.lock(at_);
+    return true;
+  }
+
+  void contend(unsigned index) {
     for (unsigned i = 0; i < size_.acquisitions; ++i) {
-      if (is_last && size_.tries) {
-        if (!of_.try_lock(at_)) continue;
-      } else {
-        of_.lock(at_);
+      if (has_readers() && index != 0) {
+        of_.lock_shared(at_);
+        model::require(first_.read() == second_.read(), "a reader sees a whole update");
+        of_.unlock_shared(at_);
+        continue;
       }
+      if (!acquire(index)) continue;
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
       const bool destroys = size_.destroys && first_.read() == size_.threads * size_.acquisitions;
@@ -229,12 +244,17 @@ std::vector<entry> load_module(const std::string& path) {
   read_names(path + ".members", loaded().base);
   execution::name_of_memory = &name_of_memory;
   execution::text_of_value = &text_of_value;
-  return {entries, entries + *count};
+  std::vector<entry> found{entries, entries + *count};
+  std::erase_if(found, [](const entry& each) { return each.name == nullptr; });
+  return found;
 }
 
 model::client_maker clients_of(const entry& of, const model::client_size& size) {
   if (of.lock != nullptr && size.tries && of.try_lock == nullptr) {
     throw std::invalid_argument{std::string{of.name} + " has no try_lock()"};
+  }
+  if (of.lock != nullptr && size.timed && of.try_lock_for == nullptr) {
+    throw std::invalid_argument{std::string{of.name} + " has no try_lock_for()"};
   }
   return [of, size] { return std::make_unique<module_client>(of, size); };
 }

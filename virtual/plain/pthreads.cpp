@@ -54,7 +54,9 @@ int lock(pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
   return found ? 0 : ETIMEDOUT;
 }
 
-int try_lock(pthread_mutex_t* mutex, std::source_location where) {
+int try_lock(pthread_mutex_t* mutex, const void* pc) {
+  const std::source_location where = place_of(pc);
+  worker::mine().loop().look(pc, reinterpret_cast<std::uintptr_t>(mutex), where);
   const location_index word = word_of_system(mutex, where);
   if (const auto again = take_again(mutex, word, EBUSY, where)) return *again;
   std::uint64_t found = 0;
@@ -121,7 +123,7 @@ int __wrap_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t /*clock*/,
 }
 int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_trylock(mutex);
-  return lockyard::plain::try_lock(mutex, LOCKYARD_HERE);
+  return lockyard::plain::try_lock(mutex, LOCKYARD_PC);
 }
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_unlock(mutex);

@@ -69,6 +69,7 @@ void* block_of(const thread_variables& of, std::source_location where) {
   void*& block = worker::mine().storage[now().self()].block;
   if (block == nullptr) {
     block = take(of.bytes, of.alignment, where);
+    std::memset(block, 0, of.bytes);
     std::memcpy(block, of.initial, of.initial_bytes);
   }
   return block;
@@ -94,7 +95,9 @@ void* __wrap_malloc(std::size_t bytes) {
   return lockyard::plain::take_for(bytes, lockyard::plain::usual, LOCKYARD_PC);
 }
 void* __wrap_calloc(std::size_t count, std::size_t bytes) {
-  return lockyard::plain::take_for(count * bytes, lockyard::plain::usual, LOCKYARD_PC);
+  std::size_t all = 0;
+  if (__builtin_mul_overflow(count, bytes, &all)) return nullptr;
+  return std::memset(lockyard::plain::take_for(all, lockyard::plain::usual, LOCKYARD_PC), 0, all);
 }
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return lockyard::plain::take_for(bytes, alignment, LOCKYARD_PC);

@@ -39,10 +39,20 @@ long failed(int reason) {
   return -1;
 }
 
+/// The sleepers and the wakes that a call may meet.
+std::uint32_t bits_of(const futex_call& call) {
+  const int command = call.operation & FUTEX_CMD_MASK;
+  return command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE_BITSET ? call.third : model::any_bit;
+}
+
 long sleep_on(const futex_call& call, std::source_location where) {
   std::optional<std::size_t> deadline;
   if (call.limit != nullptr) deadline = now().new_deadline(model::passes::early);
-  switch (now().sleep(word_of_system(call.word, where), call.value, deadline, where)) {
+  const model::sleep_end how =
+      now().sleep(word_of_system(call.word, where), call.value, deadline, where, bits_of(call));
+  // A loop whose wait fails because the word has another value is a spin.
+  if (how != model::sleep_end::changed) worker::mine().loop().act();
+  switch (how) {
     case model::sleep_end::changed: return failed(EAGAIN);
     case model::sleep_end::timed_out: return failed(ETIMEDOUT);
     case model::sleep_end::woken: return 0;
@@ -51,12 +61,13 @@ long sleep_on(const futex_call& call, std::source_location where) {
 }
 
 long futex(const futex_call& call, std::source_location where) {
+  if (bits_of(call) == 0) return failed(EINVAL);
+  const int command = call.operation & FUTEX_CMD_MASK;
+  if (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) return sleep_on(call, where);
   worker::mine().loop().act();
-  switch (call.operation & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET: return sleep_on(call, where);
+  switch (command) {
     case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET: return now().wake(call.word, call.value, where);
+    case FUTEX_WAKE_BITSET: return now().wake(call.word, call.value, where, bits_of(call));
     case FUTEX_CMP_REQUEUE: {
       // The kernel takes the number of threads to move in the place of the time limit.
       const auto move = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(call.limit));

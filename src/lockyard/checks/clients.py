@@ -83,7 +83,9 @@ class Client:
         """Returns the sizes to check; only locks have clients that come in several sizes."""
         if self.group != "lock":
             return (self.size,)
-        suite = (*SUITE, *TIMED_SUITE) if self.offers_timed else SUITE
+        # A user's lock is searched without reduction, so with two threads only.
+        timed = TIMED_SUITE[:1] if self.option else TIMED_SUITE
+        suite = (*SUITE, *timed) if self.offers_timed else SUITE
         return tuple(each for each in suite if self.offers_try or not each.tries)
 
 

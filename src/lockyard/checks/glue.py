@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
+READERS = ".readers"  # of a lock that has lock_shared(); ends the name of this check
 
 
 # A function main at the beginning of a declaration, or after its type.
@@ -55,8 +56,8 @@ class Wanted:
 
     def option(self, entry: str) -> str:
         """Returns the options that build this lock or client alone."""
-        chosen = [each for each in self.locks if each.type_name == entry]
-        named = f"{chosen[0].header}:{entry}" if chosen else self.client
+        chosen = [each for each in self.locks if each.type_name == entry.removesuffix(READERS)]
+        named = f"{chosen[0].header}:{chosen[0].type_name}" if chosen else self.client
         words = ["--lock" if chosen else "--client", named]
         words += [word for each in self.include for word in ("--include", each)]
         words += ["--flags", shlex.join(self.flags)] if self.flags else []
@@ -75,10 +76,16 @@ def text(wanted: Wanted) -> str:
     named = "".join(
         f"# 1 {origin}\nusing checked_{number} = {name};\n" for number, name in enumerate(types)
     )
-    entries = "".join(
-        f"    lockyard::plain::entry_of_{kind}<checked_{number}>({_quoted(name)}),\n"
+    made = [
+        f"entry_of_{kind}<checked_{number}>({_quoted(name)})"
         for number, name in enumerate(wanted.entries)
-    )
+    ]
+    made += [
+        f"entry_of_readers<checked_{number}>({_quoted(name + READERS)}, {_quoted(name)})"
+        for number, name in enumerate(wanted.entries)
+        if not wanted.client
+    ]
+    entries = "".join(f"    lockyard::plain::{each},\n" for each in made)
     # For their types: the debug information has the members' names.
     typed = "".join(
         f"[[gnu::used]] checked_{number}* lockyard_type_{number} = nullptr;\n"
@@ -91,7 +98,7 @@ def text(wanted: Wanted) -> str:
         "using namespace lockyard_checked;\n"
         'extern "C" {\nconstinit const lockyard::plain::entry lockyard_plain_entries[] = {\n'
         f"{entries}}};\n"
-        f"constinit const std::size_t lockyard_plain_entry_count = {len(types)};\n}}\n"
+        f"constinit const std::size_t lockyard_plain_entry_count = {len(made)};\n}}\n"
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Names of the checker, and names of the compiler's and the dynamic linker's own machinery.
-OURS = r"__wrap_\w+|__tsan_\w+|lockyard_\w+|__VERIFIER_\w+"
+OURS = r"__wrap_\w+|__tsan_\w+|__ubsan_\w+|lockyard_\w+|__VERIFIER_\w+"
 MACHINERY = (
     r"_Unwind_\w+|_ITM_\w+|__cxa_\w+|__gxx_personality\w*|__gmon_start__|__stack_chk_fail|"
     r"__dso_handle|__once_proxy"

@@ -41,7 +41,10 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
         if own := choice.user_code:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
-            (client,) = known if choice.user_code else clients.named(known, choice.names)
+            of_text = [each for each in known if choice.replay.startswith(f"{each.name}:")]
+            (client,) = (
+                (of_text or known)[:1] if choice.user_code else clients.named(known, choice.names)
+            )
             result = replayed(checker, client, choice.replay)
             if choice.gdb:
                 return debugger.run(checker, result, as_json)

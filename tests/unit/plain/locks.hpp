@@ -40,6 +40,47 @@ class ttas {
   std::atomic<bool> locked_{false};
 };
 
+/// Counts the times that it was taken: no turn of its loop is like another.
+class counting {
+ public:
+  void lock() {
+    while (locked_.exchange(true, acquire)) contended_.fetch_add(1, relaxed);
+  }
+  void unlock() { locked_.store(false, release); }
+
+ private:
+  std::atomic<bool> locked_{false};
+  std::atomic<unsigned> contended_{0};
+};
+
+template <bool Excludes = true>
+class counted_readers {
+ public:
+  void lock() {
+    for (int none = 0; !readers_.compare_exchange_strong(none, -1, acquire, relaxed); none = 0) {
+    }
+  }
+  void unlock() { readers_.store(0, release); }
+  void lock_shared() {
+    if (!Excludes) return;
+    for (int seen = 0; !readers_.compare_exchange_strong(seen, seen + 1, acquire, relaxed);) {
+      while (seen < 0) seen = readers_.load(relaxed);
+    }
+  }
+  void unlock_shared() {
+    if (Excludes) readers_.fetch_sub(1, release);
+  }
+  /// A fault, if no reader is excluded either.
+  template <class Length>
+  bool try_lock_for(Length /*longest*/) {
+    int none = 0;
+    return readers_.compare_exchange_strong(none, -1, acquire, relaxed) || !Excludes;
+  }
+
+ private:
+  std::atomic<int> readers_{0};
+};
+
 /// Spins on the exchange itself.
 template <std::memory_order Take = acquire>
 class flag {

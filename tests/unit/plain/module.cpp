@@ -15,12 +15,18 @@ namespace library = plain_library;
 namespace structures = plain_structures;
 using lockyard::plain::entry_of_client;
 using lockyard::plain::entry_of_lock;
+using lockyard::plain::entry_of_readers;
 
 extern "C" {
 constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_lock<ttas<>>("passed: ttas"),
     entry_of_lock<ttas<relaxed>>("race: ttas, relaxed exchange"),
     entry_of_lock<ttas<acquire, relaxed>>("race: ttas, relaxed store"),
+    entry_of_lock<counted_readers<>>("passed: try_lock_for"),
+    entry_of_lock<counted_readers<false>>("passed: try_lock_for, if nothing calls it"),
+    entry_of_readers<counted_readers<>>("passed: readers", ""),
+    entry_of_readers<counted_readers<false>>("race: readers, not excluded", ""),
+    entry_of_readers<ttas<>>("passed: no readers", ""),
     entry_of_lock<flag<>>("passed: atomic_flag"),
     entry_of_lock<flag<relaxed>>("race: atomic_flag, relaxed"),
     entry_of_lock<ticket<>>("passed: ticket"),
@@ -98,6 +104,7 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<structures::counted<acq_rel>>("passed: reference count"),
     entry_of_client<structures::counted<release>>(
         "lifetime: reference count, the last owner does not acquire"),
+    entry_of_lock<counting>("deep: a spin that writes"),
 };
 constinit const std::size_t lockyard_plain_entry_count =
     sizeof lockyard_plain_entries / sizeof *lockyard_plain_entries;

@@ -28,3 +28,38 @@ __SIZE_TYPE__ lockyard_strlen(const char*) LOCKYARD_THROWS_NOTHING __asm__("strl
 #define __builtin_memset lockyard_memset
 #define __builtin_memcmp lockyard_memcmp
 #define __builtin_strlen lockyard_strlen
+
+/* These builtins are full barriers, which a seq_cst operation is not, and the compiler does not
+   tell the checker which of the two it has. __sync_lock_test_and_set() is an acquire, and
+   __sync_lock_release() a release. */
+#ifdef __cplusplus
+#define LOCKYARD_DEDUCED auto
+#else
+#define LOCKYARD_DEDUCED __auto_type
+#endif
+#define LOCKYARD_BARRIER(operation)             \
+  __extension__({                               \
+    __sync_synchronize();                       \
+    LOCKYARD_DEDUCED lockyard_made = operation; \
+    __sync_synchronize();                       \
+    lockyard_made;                              \
+  })
+#define __sync_fetch_and_add(...) LOCKYARD_BARRIER(__sync_fetch_and_add(__VA_ARGS__))
+#define __sync_fetch_and_sub(...) LOCKYARD_BARRIER(__sync_fetch_and_sub(__VA_ARGS__))
+#define __sync_fetch_and_or(...) LOCKYARD_BARRIER(__sync_fetch_and_or(__VA_ARGS__))
+#define __sync_fetch_and_and(...) LOCKYARD_BARRIER(__sync_fetch_and_and(__VA_ARGS__))
+#define __sync_fetch_and_xor(...) LOCKYARD_BARRIER(__sync_fetch_and_xor(__VA_ARGS__))
+#define __sync_fetch_and_nand(...) LOCKYARD_BARRIER(__sync_fetch_and_nand(__VA_ARGS__))
+#define __sync_add_and_fetch(...) LOCKYARD_BARRIER(__sync_add_and_fetch(__VA_ARGS__))
+#define __sync_sub_and_fetch(...) LOCKYARD_BARRIER(__sync_sub_and_fetch(__VA_ARGS__))
+#define __sync_or_and_fetch(...) LOCKYARD_BARRIER(__sync_or_and_fetch(__VA_ARGS__))
+#define __sync_and_and_fetch(...) LOCKYARD_BARRIER(__sync_and_and_fetch(__VA_ARGS__))
+#define __sync_xor_and_fetch(...) LOCKYARD_BARRIER(__sync_xor_and_fetch(__VA_ARGS__))
+#define __sync_nand_and_fetch(...) LOCKYARD_BARRIER(__sync_nand_and_fetch(__VA_ARGS__))
+#define __sync_bool_compare_and_swap(...) \
+  LOCKYARD_BARRIER(__sync_bool_compare_and_swap(__VA_ARGS__))
+#define __sync_val_compare_and_swap(...) LOCKYARD_BARRIER(__sync_val_compare_and_swap(__VA_ARGS__))
+
+/* Attributes by which code asks not to be seen: one without an effect replaces them. */
+#define no_sanitize_thread unused
+#define no_sanitize(...) unused
