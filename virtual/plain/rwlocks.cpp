@@ -39,7 +39,14 @@ enum class wait : std::uint8_t { none, to_the_end, limited };
 /// before, or there was none.
 bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
               std::source_location where) {
-  worker::mine().loop().act();
+  spins& loop = worker::mine().loop();
+  if (how == wait::none) {
+    // A loop of attempts that fail is a spin.
+    const auto line = static_cast<std::uintptr_t>(where.line());
+    loop.look(reinterpret_cast<const void*>(line), reinterpret_cast<std::uintptr_t>(object), where);
+  } else {
+    loop.act();
+  }
   const location_index word = word_of_system(object, where);
   const model::look look{
       .where = word, .order = std::memory_order_relaxed, .predicate = nullptr, .test = passes};
@@ -59,7 +66,9 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
     const bool done = now().compare_exchange(word, found, found + addend, std::memory_order_acquire,
                                              std::memory_order_relaxed, false, where);
     now().undisturbed(false);
-    if (done) return true;
+    if (!done) continue;
+    loop.act();
+    return true;
   }
 }
 

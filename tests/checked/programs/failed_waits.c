@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT hang. Loops that wait without sleeping: the futex has another value than the
-// code expects, and the mutex is taken.
-#include <linux/futex.h>
+// passed; with FAULT hang. Loops of attempts that fail: the mutex is taken, and the semaphore is 0.
 #include <pthread.h>
-#include <stdatomic.h>
+#include <semaphore.h>
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int word = 2;
+static sem_t semaphore;
 static void* run(void* unused) {
   while (pthread_mutex_trylock(&mutex) != 0) {
   }
   pthread_mutex_unlock(&mutex);
-  while (atomic_load(&word) != 0) {
-    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+  while (sem_trywait(&semaphore) != 0) {
   }
   return unused;
 }
 int main(void) {
   pthread_t thread;
+  sem_init(&semaphore, 0, 0);
   pthread_mutex_lock(&mutex);
   pthread_create(&thread, NULL, run, NULL);
   pthread_mutex_unlock(&mutex);
 #ifndef FAULT
-  atomic_store(&word, 0);
+  sem_post(&semaphore);
 #endif
   pthread_join(thread, NULL);
 }
