@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string_view>
 
 namespace lockyard::plain {
 
@@ -57,7 +58,51 @@ char* copy_text(char* to, const char* from, const void* pc) {
   return to + length;
 }
 
+/// Reads the texts that a format's arguments name. False if the format has a conversion that may
+/// use other memory.
+bool read_texts(const char* form, std::va_list arguments, const void* pc) {
+  constexpr const char* digits = "0123456789";
+  const char* at = form;
+  while ((at = std::strchr(at, '%')) != nullptr) {
+    ++at;
+    at += std::strspn(at, "-+ #0'");
+    if (*at == '*') static_cast<void>(va_arg(arguments, int));
+    at += *at == '*' ? 1 : std::strspn(at, digits);
+    std::size_t most = without_limit;
+    if (*at == '.') {
+      ++at;
+      const int given = *at == '*' ? va_arg(arguments, int) : std::atoi(at);
+      if (given >= 0) most = static_cast<std::size_t>(given);
+      at += *at == '*' ? 1 : std::strspn(at, digits);
+    }
+    const std::string_view size{at, std::strspn(at, "hljztL")};
+    at += size.size();
+    const bool is_int = size.empty() || size.starts_with('h');
+    const char kind = *at++;
+    if (kind == '%') continue;
+    if (kind != '\0' && std::strchr("cdiouxX", kind) != nullptr) {
+      is_int ? static_cast<void>(va_arg(arguments, int))
+             : static_cast<void>(va_arg(arguments, long));
+    } else if (kind != '\0' && std::strchr("aAeEfFgG", kind) != nullptr) {
+      size == "L" ? static_cast<void>(va_arg(arguments, long double))
+                  : static_cast<void>(va_arg(arguments, double));
+    } else if (kind == 'p') {
+      static_cast<void>(va_arg(arguments, void*));
+    } else if (kind == 's' && size.empty()) {
+      const char* const text = va_arg(arguments, const char*);
+      if (text != nullptr) read_text(text, most, pc);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
 int print(char* to, std::size_t most, const char* form, std::va_list more, const void* pc) {
+  std::va_list again;
+  va_copy(again, more);
+  if (!read_texts(note_text(form, pc), again, pc) && is_active()) now().note_unseen();
+  va_end(again);
   const int written = std::vsnprintf(to, most, form, more);
   if (written >= 0 && most != 0) {
     write_bytes(to, std::min(static_cast<std::size_t>(written) + 1, most), pc);

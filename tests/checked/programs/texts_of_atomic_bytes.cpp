@@ -3,6 +3,7 @@
 // were stored by atomic accesses, even if no thread has read them as plain data before.
 #include <atomic>
 #include <cassert>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -45,6 +46,9 @@ void use_each() {
   char copied[8];
   assert(std::strcmp(std::strcpy(copied, text{"ab"}.bytes), "ab") == 0);
   assert(std::strcmp(std::strncpy(copied, text{"cd"}.bytes, 3), "cd") == 0);
+  std::snprintf(copied, sizeof copied, "%d%.*s%s%5.1f", 1, 1, text{"ab"}.bytes, text{"c"}.bytes,
+                2.0);
+  assert(std::strcmp(copied, "1ac  2.") == 0);
   text sorted{"ba"};
   std::qsort(sorted.bytes, 2, 1, &in_order);
   assert(std::strcmp(sorted.bytes, "ab") == 0);
