@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from warm_command import WarmCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 pytest_plugins = ("fake_settings", "pages")
 
@@ -58,11 +59,21 @@ def environment(state: Path, builds: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="session")
+def warm_command() -> Iterator[WarmCommand]:
+    command = WarmCommand(COMMAND)
+    yield command
+    command.close()
+
+
 @pytest.fixture
-def lockyard(environment: dict[str, str]) -> Callable[..., Outcome]:
+def lockyard(environment: dict[str, str], warm_command: WarmCommand) -> Callable[..., Outcome]:
     """Runs the installed command and gives back what it printed and how it ended."""
 
     def run(*arguments: str, extra: Mapping[str, str] | None = None) -> Outcome:
+        # Python and the linker read these before anything else.
+        if not any(name.startswith(("LD_", "PYTHON")) for name in extra or {}):
+            return warm_command.run(arguments, {**environment, **(extra or {})}, 100)
         return subprocess.run(
             [COMMAND, *arguments],
             capture_output=True,

@@ -160,6 +160,20 @@ TEST(PlainLoop, that_looks_at_a_word_too_goes_on) {
   EXPECT_EQ(verdict_of(waits, sets), verdict::passed);
 }
 
+TEST(PlainLoop, that_no_longer_counts_its_looks_at_a_word_goes_on) {
+  const part waits = [](bench& t) {
+    unsigned looks = 0;
+    while (t.x.load(rlx) == 0) {
+      if (t.flag.read() == 0 && looks < 50) ++looks;
+      model::pause();
+    }
+  };
+  const part sets = [](bench& t) { t.x.store(1, rlx); };
+  const found all =
+      explore([=] { return std::make_unique<two_parts>(waits, sets); }, {.seconds = 20});
+  EXPECT_EQ(all.result, verdict::passed) << all.what;
+}
+
 TEST(PlainLoop, that_ends_by_a_failure_for_no_reason_goes_on) {
   const part tries = [](bench& t) {
     unsigned expected = 0;
