@@ -29,7 +29,7 @@ PACKAGES = (
     *("numpy", "rich.markdown", "rich.progress", "rich.table", "rich.traceback"),
     "typer.rich_utils",
 )
-SIZE_BYTES = 8  # of the number that says how long a request is
+SIZE_BYTES = 8  # The length of a request comes first, as a number of this size.
 
 
 class WarmCommand:
