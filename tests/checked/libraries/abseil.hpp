@@ -2,8 +2,7 @@
 #pragma once
 
 // Abseil's SpinLock as a class with lock() and unlock(). Its sources are compiled unchanged, and
-// what they need of the machine is defined here. absl::Mutex is not here: it takes the memory for
-// its threads' identities by mmap, which the checker refuses.
+// what they need of the machine is defined here.
 
 #include "absl/base/internal/cycleclock.cc"
 #include "absl/base/internal/spinlock.cc"
