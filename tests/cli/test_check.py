@@ -70,6 +70,13 @@ def test_checks_a_timed_lock_with_time_outs_too(lockyard: Callable[..., Outcome]
     assert found[-2:] == [(2, "timed"), (3, "timed")]
 
 
+def test_searches_with_any_number_of_preemptions_if_asked(lockyard: Callable[..., Outcome]) -> None:
+    shape = ("check", "fair_mutex", "--threads", "2", "--acquisitions", "2", "--json")
+    by_its_bound, by_any = lockyard(*shape), lockyard(*shape, "--bound", "any")
+    assert "preemptions <= 2" in lines_of(by_its_bound.stdout)[0]["coverage"]
+    assert "preemptions" not in lines_of(by_any.stdout)[0]["coverage"]
+
+
 def test_checks_the_one_shape_that_is_asked_for(lockyard: Callable[..., Outcome]) -> None:
     checked = lockyard("check", "tas_spinlock", "ticket_spinlock", "--threads", "3", "--bound", "2")
     assert checked.returncode == 0, checked.stderr
@@ -137,6 +144,7 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("--all", "--mutants", "--threads", "2"), "--mutants: has its own client sizes"),
         (("--bound", "0", "--all"), "--bound 0: without preemptions"),
         (("--bound", "-1", "--all"), "--bound -1: must be from 1"),
+        (("--bound", "all", "--all"), "--bound all: must be from 1"),
         (("--threads", "0", "--all"), "--threads 0: must be from 1"),
         (("--threads", "9", "--all"), "--threads 9: must be from 1"),
         (("--acquisitions", "0", "--all"), "--acquisitions 0: must be from 1"),

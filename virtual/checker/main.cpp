@@ -173,7 +173,8 @@ model::client_size size_of(const json& job, const model::client_size& usual) {
 plan plan_of(const json& job, const checked_client& of) {
   plan by{.how = of.settings_in(size_of(job, of.size))};
   if (const auto bound = job.find("preemptions"); bound != job.end() && !bound->is_null()) {
-    by.how.preemptions = bound->get<unsigned>();
+    const int most = bound->get<int>();
+    by.how.preemptions = most < 0 ? std::nullopt : std::optional<unsigned>{most};
   }
   by.how.depth = job.value("depth", by.how.depth);
   by.how.spurious_wakes = job.value("spurious_wakes", by.how.spurious_wakes);

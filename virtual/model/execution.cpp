@@ -108,10 +108,8 @@ void execution::reset() {
   previous_.reset();
   learned_.reset();
   has_symmetry_ = false;
-  has_disturbed_ = false;
-  has_fenced_ = false;
-  has_fenced_heavily_ = false;
-  newest_.clear();
+  done_.clear();
+  left_out_.clear();
   is_redundant_ = false;
   has_given_up_ = false;
   program_has_ended_ = false;

@@ -318,26 +318,36 @@ class execution {
   bool put_last_first();
   [[nodiscard]] option pick();
   [[nodiscard]] option pick_in_turn();
-  // reduction.cpp
+  // dependence.cpp
   [[nodiscard]] bool reduces() const noexcept {
     return conflicts_ != nullptr && !conflicts_->has_unordered;
   }
   [[nodiscard]] upcoming upcoming_of(const thread_record& of) const;
+  [[nodiscard]] bool depends_on_step(const thread_record& of) const;
+  [[nodiscard]] bool section_depends_on_step(location_index begins) const;
+  void wake_after_step(thread_index ran);
+  void note_newest(location_index where);
+  void note_write(location_index where);
+  void note_read_within(location_index where);
+  void note_queue(const void* address);
+  void note_unordered();
+  void note_heavy_fence();
+  void note_loop();
+  void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);
+  void learn(bool conflicts::*fact);
+  [[nodiscard]] bool is_in(const std::vector<std::uint64_t>& list, location_index where) const;
+  // reduction.cpp
   [[nodiscard]] bool is_awake(thread_record& of);
   [[nodiscard]] bool has_news(const thread_record& of, std::size_t look, location_index where);
   [[nodiscard]] std::optional<option> pick_reduced();
   [[nodiscard]] option choose_option();
   void defer(thread_record& thread);
-  void wake_after_step(thread_index ran);
-  void note_newest(location_index where);
-  void note_unordered();
-  void note_heavy_fence();
-  void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);
-  [[nodiscard]] bool is_in(const std::vector<std::uint64_t>& list, location_index where) const;
   std::size_t choose_candidate(std::source_location where);
   std::size_t choose_of_allowed(std::size_t count, std::source_location where);
   void mix_deferrals(hash128& all) const;
   void translate(const option& next);
+  // equal_reads.cpp
+  void leave_out_equal_reads(location_index from, std::memory_order order, std::uint8_t which = 0);
   // symmetry.cpp
   void tie_threads();
   void mark_access(access_kind kind, location_index where, message_index which);
@@ -484,10 +494,8 @@ class execution {
   std::optional<conflicts> learned_;
   bool has_symmetry_ = false;           ///< some threads of the client are interchangeable
   bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
-  bool has_disturbed_ = false;          ///< the step has written, slept or woken
-  bool has_fenced_ = false;             ///< the step was a light or a heavy fence
-  bool has_fenced_heavily_ = false;     ///< a heavy one
-  std::vector<location_index> newest_;  ///< the words whose newest message the step has looked at
+  effects done_;                        ///< by the last step
+  std::vector<std::uint8_t> left_out_;  ///< candidates for which others stand
   std::vector<std::uint8_t> allowed_;
   std::vector<std::pair<int, thread_index>> awake_;
   cap_set reached_;

@@ -85,6 +85,17 @@ void memory::note_read(knowledge& reader, location_index of, message_index read,
   join(acquires(order) ? current : reader.to_acquire, locations_[of].messages[read].released);
 }
 
+/// A view that covers another one's clock covers all of it: a thread's events carry what it knew.
+bool memory::tells_no_more(const knowledge& reader, location_index of, message_index one,
+                           message_index other, std::memory_order order) const noexcept {
+  const auto& messages = locations_[of].messages;
+  clock known = messages[other].released.happened;
+  known.join(reader.current.happened);
+  // What relaxed reads were told is known at the next acquire fence.
+  if (!acquires(order)) known.join(reader.to_acquire.happened);
+  return known.covers(messages[one].released.happened);
+}
+
 void memory::read(knowledge& reader, location_index of, message_index read, std::memory_order order,
                   origin by) {
   location& at = locations_[of];

@@ -149,6 +149,14 @@ class memory {
     return is_allowed(known, how, coherence_point::of_write(to, place));
   }
 
+  /// Whether a read of `one` tells the thread nothing that a read of `other` would not, neither now
+  /// nor at a later acquire fence.
+  [[nodiscard]] bool tells_no_more(const knowledge& reader, location_index of, message_index one,
+                                   message_index other, std::memory_order order) const noexcept;
+  [[nodiscard]] bool knows_sequential_fence(const knowledge& of) const noexcept {
+    return order_.has_fence_before(of.current.happened);
+  }
+
   /// Makes the thread know a message that it has read.
   void read(knowledge& reader, location_index of, message_index read, std::memory_order order,
             origin by);

@@ -81,11 +81,13 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   if (const auto known = load_again(from)) return *known;
   step_point({.does = upcoming::reads, .where = from});
   check_alive(from, where);
+  note_read_within(from);
   candidates_.clear();
   memory_.for_each_readable(me().known, from, {running_, order}, [&](message_index index) {
     candidates_.push_back({0, index});
     return may_read_older(from, index);
   });
+  leave_out_equal_reads(from, order);
   const message_index index = candidates_[choose_candidate(where)].second;
   note_followed(from, index);
   location& at = memory_.at(from);
@@ -127,7 +129,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   check_room(to);
   mark_access(access_kind::store, to,
               memory_.write(me().known, to, value, order, place, this_event()));
-  has_disturbed_ = true;
+  note_write(to);
   if (account_ != nullptr) {
     tell(where,
          "store " + name_of(order) + " to " + described(to) + ": " + text_of(to, value) +
@@ -141,6 +143,7 @@ std::uint64_t execution::exchange_by(location_index on, const change& by, std::m
   order = order_at(order, 0, where);
   step_point({.does = upcoming::changes, .where = on});
   check_alive(on, where);
+  note_read_within(on);
   candidates_.clear();
   memory_.for_each_changeable(me().known, on, {running_, order}, [&](message_index index) {
     candidates_.push_back({0, index});
@@ -162,7 +165,7 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   check_room(on);
   memory_.change(me().known, on, read, value, order, this_event());
   mark_access(access_kind::change, on, read);
-  has_disturbed_ = true;
+  note_write(on);
   me().last_change = on;
   if (account_ != nullptr) {
     tell(where,
@@ -177,7 +180,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
                                  std::source_location where) {
   if (weak && !me().undisturbed && !is_set_up()) {
     me().notes_state = true;
-    compares_states_ = true;
+    note_loop();
     clear_dead_stack();
   }
   step_point({.does = upcoming::changes, .where = on});
@@ -194,6 +197,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   success = order_at(success, 0, where);
   failure = order_at(failure, 1, where);
   check_alive(on, where);
+  note_read_within(on);
   const bool may_fail = weak && may_fail_for_no_reason(site_key(where));
   enum outcome : std::uint8_t { replaced, differs, fails_for_no_reason };
   candidates_.clear();
@@ -214,6 +218,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
     if (read.value == expected) candidates_.push_back({replaced, index});
     return may_read_older(on, index);
   });
+  leave_out_equal_reads(on, failure, differs);
   const auto [how, index] = candidates_[choose_candidate(where)];
   note_followed(on, index);
   if (how == replaced) {
@@ -261,7 +266,7 @@ void execution::light_fence(std::source_location where) {
   event(fenced_lightly, last_heavy_.name(), 0);
   last_light_[running_] = this_event().event;
   memory_.light_fence(me().known, running_);
-  has_fenced_ = true;
+  done_.has_fenced = true;
   if (account_ != nullptr) tell(where, "light fence", {.kind = "fence"});
 }
 

@@ -24,11 +24,6 @@ namespace lockyard::model {
 
 namespace {
 
-std::uint64_t key_of(const location& word) {
-  return reinterpret_cast<std::uintptr_t>(word.where.file_name()) ^
-         std::uint64_t{word.where.line()} << 48U ^ std::uint64_t{word.where.column()} << 40U;
-}
-
 /// Operations that are independent of all others come first, those that wait for new messages next.
 int rank_of(upcoming what) {
   switch (what) {
@@ -38,6 +33,9 @@ int rank_of(upcoming what) {
     case upcoming::awaits:
     case upcoming::light_fence: return 1;
     case upcoming::stores:
+    case upcoming::sleeps:
+    case upcoming::wakes:
+    case upcoming::section:
     case upcoming::other:
     case upcoming::heavy_fence: return 2;
   }
@@ -45,68 +43,6 @@ int rank_of(upcoming what) {
 }
 
 }  // namespace
-
-bool execution::is_in(const std::vector<std::uint64_t>& list, location_index where) const {
-  return !list.empty() && std::ranges::find(list, key_of(memory_.at(where))) != list.end();
-}
-
-void execution::learn(std::vector<std::uint64_t> conflicts::*list, location_index where) {
-  if (!reduces() || is_in(conflicts_->*list, where)) return;
-  if (!learned_) learned_ = *conflicts_;
-  (*learned_.*list).push_back(key_of(memory_.at(where)));
-}
-
-void execution::note_newest(location_index where) {
-  if (is_set_up() || !reduces()) return;
-  learn(&conflicts::newest, where);
-  newest_.push_back(where);
-}
-
-void execution::note_unordered() {
-  if (is_set_up() || !reduces()) return;
-  if (!learned_) learned_ = *conflicts_;
-  learned_->has_unordered = true;
-}
-
-void execution::note_unseen() {
-  if (conflicts_ == nullptr || conflicts_->has_unseen) return;
-  if (!learned_) learned_ = *conflicts_;
-  learned_->has_unordered = true;
-  learned_->has_unseen = true;
-}
-
-/// Called by the fence itself, at its step.
-void execution::note_heavy_fence() {
-  has_fenced_ = true;
-  has_fenced_heavily_ = true;
-  has_disturbed_ = true;
-  if (!reduces() || conflicts_->has_heavy_fence) return;
-  if (!learned_) learned_ = *conflicts_;
-  learned_->has_heavy_fence = true;
-}
-
-/// The word that begins the section is the last one that the thread has changed.
-void execution::undisturbed(bool from_now_on) {
-  me().undisturbed = from_now_on;
-  if (from_now_on && !is_set_up()) learn(&conflicts::sections, me().last_change);
-}
-
-upcoming execution::upcoming_of(const thread_record& of) const {
-  if (of.now == status::awaiting) {
-    return is_in(conflicts_->sections, of.looks.front().where) ? upcoming::other : upcoming::awaits;
-  }
-  if (of.now != status::ready) return upcoming::other;
-  if (of.next.does == upcoming::stores && !is_in(conflicts_->newest, of.next.where)) {
-    return upcoming::alone;
-  }
-  if (of.next.does == upcoming::light_fence && !conflicts_->has_heavy_fence) {
-    return upcoming::alone;
-  }
-  if (of.next.does == upcoming::changes && is_in(conflicts_->sections, of.next.where)) {
-    return upcoming::other;
-  }
-  return of.next.does;
-}
 
 void execution::defer(thread_record& thread) {
   thread.deferred.is_on = true;
@@ -141,42 +77,6 @@ bool execution::is_awake(thread_record& of) {
     case upcoming::awaits: return has_news(of, 0, of.looks.front().where);
     default: return false;
   }
-}
-
-/// What the last step has done lets deferred threads run.
-void execution::wake_after_step(thread_index ran) {
-  threads_[ran].deferred = {};
-  for (thread_index i = 0; i < count_; ++i) {
-    thread_record& each = threads_[i];
-    if (!each.deferred.is_on) continue;
-    const auto looks_at = [&](location_index where) {
-      return std::ranges::find(newest_, where) != newest_.end();
-    };
-    bool depends = false;
-    switch (upcoming_of(each)) {
-      case upcoming::alone:
-      case upcoming::reads: break;
-      case upcoming::changes:
-      case upcoming::stores: depends = looks_at(each.next.where); break;
-      case upcoming::awaits:
-        // One look may let another one be reached.
-        for (std::size_t look = 0; look < each.looks.size(); ++look) {
-          const location_index where = each.looks[look].where;
-          depends |= each.looks.size() > 1 &&
-                     memory_.at(where).messages.size() > each.deferred.known[look];
-          depends |= each.exchanges && looks_at(where);
-        }
-        break;
-      case upcoming::other: depends = has_disturbed_ || has_fenced_; break;
-      case upcoming::light_fence: depends = has_fenced_heavily_; break;
-      case upcoming::heavy_fence: depends = has_fenced_; break;
-    }
-    if (depends) each.deferred = {};
-  }
-  has_disturbed_ = false;
-  has_fenced_ = false;
-  has_fenced_heavily_ = false;
-  newest_.clear();
 }
 
 /// Chooses the thread that runs: one whose operation is independent of all others, if there is one.
@@ -225,16 +125,22 @@ execution::option execution::choose_option() {
   return next;
 }
 
-/// Chooses one of the candidates; a deferred operation has read the old ones elsewhere.
+/// Chooses one of the candidates that are not left out; a deferred operation has read the old ones
+/// elsewhere.
 std::size_t execution::choose_candidate(std::source_location where) {
   const deferral deferred = std::exchange(me().deferred, {});
-  if (!deferred.is_on) return choose(choice_kind::message, candidates_.size(), where);
+  if (!deferred.is_on && left_out_.empty()) {
+    return choose(choice_kind::message, candidates_.size(), where);
+  }
   allowed_.clear();
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const auto& [which, index] = candidates_[i];
-    if (index >= deferred.known[deferred.awaits ? which : 0])
+    const bool is_new = !deferred.is_on || index >= deferred.known[deferred.awaits ? which : 0];
+    if (is_new && std::ranges::find(left_out_, i) == left_out_.end()) {
       allowed_.push_back(static_cast<std::uint8_t>(i));
+    }
   }
+  left_out_.clear();
   if (allowed_.empty()) {
     is_redundant_ = true;
     for (;;) switch_out();  // never continued

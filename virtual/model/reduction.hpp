@@ -6,6 +6,7 @@
 
 #include "waits.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,10 @@ enum class upcoming : std::uint8_t {
   changes,      ///< as reads, and on operations that look at the newest message of the word
   awaits,       ///< as reads or changes, of one of the words that an await looks at
   stores,       ///< on operations that look at the newest message of the word, if there are any
-  other,        ///< on each step that writes, sleeps or wakes
+  sleeps,       ///< on changes of the word, and on sleeping and waking there
+  wakes,        ///< on sleeping and waking at the address
+  section,      ///< several operations in one step: on all that such steps depend on
+  other,        ///< on each step that others can notice
   light_fence,  ///< on heavy fences
   heavy_fence,  ///< on light and heavy fences
 };
@@ -28,6 +32,36 @@ enum class upcoming : std::uint8_t {
 struct pending {
   upcoming does = upcoming::alone;
   location_index where = 0;
+  const void* address = nullptr;  ///< of the word at which the operation sleeps or wakes
+};
+
+/// What a step has done that operations of other threads may depend on.
+struct effects {
+  std::vector<location_index> written{};
+  std::vector<location_index> newest{};  ///< the words whose newest message it has looked at
+  std::vector<const void*> queues{};     ///< the addresses at which it has slept or woken
+  bool has_paused = false;
+  bool has_fenced = false;          ///< a light or a heavy fence
+  bool has_fenced_heavily = false;  ///< a heavy one
+
+  void clear() noexcept {
+    written.clear();
+    newest.clear();
+    queues.clear();
+    has_paused = has_fenced = has_fenced_heavily = false;
+  }
+  [[nodiscard]] bool has_written(location_index where) const {
+    return std::ranges::find(written, where) != written.end();
+  }
+  [[nodiscard]] bool has_looked_at(location_index where) const {
+    return std::ranges::find(newest, where) != newest.end();
+  }
+  [[nodiscard]] bool has_queued_at(const void* address) const {
+    return std::ranges::find(queues, address) != queues.end();
+  }
+  [[nodiscard]] bool any() const noexcept {
+    return !written.empty() || !queues.empty() || has_paused || has_fenced;
+  }
 };
 
 /// A deferred thread: its next operation comes after something that the operation depends on.
@@ -49,8 +83,12 @@ struct conflicts {
   bool has_unseen = false;           ///< the graph does not decide what threads do
   bool tells_threads_apart = false;  ///< threads that the client declares interchangeable
   bool has_heavy_fence = false;
-  std::vector<std::uint64_t> newest{};    ///< words whose newest message some operation looks at
-  std::vector<std::uint64_t> sections{};  ///< words that begin several operations in one step
+  std::vector<std::uint64_t> newest{};       ///< words whose newest message some operation looks at
+  std::vector<std::uint64_t> sections{};     ///< words that begin several operations in one step
+  std::vector<std::uint64_t> read_within{};  ///< words that such a step reads
+  std::vector<std::uint64_t> written_within{};  ///< words that such a step writes
+  bool has_queue_within = false;                ///< such a step sleeps or wakes
+  bool has_loops = false;  ///< loops that pause, or that repeat a weak compare-exchange
 };
 
 }  // namespace lockyard::model

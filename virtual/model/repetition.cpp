@@ -130,7 +130,7 @@ void execution::pause(std::source_location where) {
     thread.notes_state = true;
     thread.yields = true;
     thread.next = {};
-    compares_states_ = true;
+    note_loop();
     clear_dead_stack();
     switch_out();
     thread.yields = false;
@@ -140,7 +140,7 @@ void execution::pause(std::source_location where) {
   event(paused, static_cast<std::uint64_t>(how), 0);
   if (account_ != nullptr) tell(where, "pause");
   if (how != status::ready) {
-    has_disturbed_ = true;
+    done_.has_paused = true;
     for (const read_before& each : thread.reads) note_newest(each.where);
   }
   if (how == status::pausing) {

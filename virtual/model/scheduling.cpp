@@ -116,7 +116,7 @@ void execution::take(const option& next) {
   if (sleeps && next.how != variant::run) {
     std::erase(sleepers_[chosen.sleeps_on], next.thread);
     chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
-    has_disturbed_ = true;
+    note_queue(memory_.at(chosen.sleeps_on).lies.address);
     if (next.how == variant::spurious) --spurious_left_;
   }
   if (next.preempts) ++preemptions_;

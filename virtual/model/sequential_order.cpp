@@ -20,6 +20,14 @@ void sequential_order::reset() noexcept {
   words_ = 1;
 }
 
+bool sequential_order::has_fence_before(const clock& happened) const noexcept {
+  for (std::size_t i = 0; i < max_threads && fences_ != 0; ++i) {
+    const auto& fences = threads_[i].fences;
+    if (!fences.empty() && fences.front().event <= happened.of[i]) return true;
+  }
+  return false;
+}
+
 void sequential_order::clear_sets() {
   // One more than there are, for the operation that may be added.
   if (operations_.size() / 64 + 1 > words_) {

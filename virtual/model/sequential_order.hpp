@@ -51,6 +51,7 @@ class sequential_order {
     return sequential ? operations_.empty() : fences_ == 0;
   }
   [[nodiscard]] bool has_fences() const noexcept { return fences_ != 0; }
+  [[nodiscard]] bool has_fence_before(const clock& happened) const noexcept;
 
   /// Whether S exists if the access takes this place.
   [[nodiscard]] bool allows(const evaluation& by, bool sequential, const coherence_point& at,

@@ -41,6 +41,12 @@ std::optional<seen> execution::await(std::span<const look> looks,
   if (candidates_.empty()) {
     fail(verdict::not_deterministic, "waits for something that was there before", where);
   }
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    note_read_within(mine[i].where);
+    if (!desired) {
+      leave_out_equal_reads(mine[i].where, mine[i].order, static_cast<std::uint8_t>(i));
+    }
+  }
   const auto [which, index] = candidates_[choose_candidate(where)];
   const look& chosen = mine[which];
   check_alive(chosen.where, where);
@@ -101,10 +107,9 @@ void execution::list_candidates(const thread_record& of) {
 sleep_end execution::sleep(location_index on, std::uint64_t expected,
                            std::optional<std::size_t> deadline, std::source_location where,
                            std::uint32_t bits) {
-  step_point({.does = upcoming::other});
+  step_point({.does = upcoming::sleeps, .where = on, .address = memory_.at(on).lies.address});
   check_alive(on, where);
   note_newest(on);
-  has_disturbed_ = true;
   const location& at = memory_.at(on);
   const message& newest = at.newest();
   const bool sleeps = newest.value == expected;
@@ -123,6 +128,7 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
     thread.reads.push_back({on, at.order.back()});
     return sleep_end::changed;
   }
+  note_queue(at.lies.address);
   thread.sleeps_on = on;
   thread.sleeps_for = bits;
   thread.deadline = deadline;
@@ -146,8 +152,8 @@ std::uint32_t execution::wake(const void* address, std::uint32_t count, std::sou
   }
   const mutation* const planted = settings_.planted;
   if (planted != nullptr && planted->is_at(where, wake_argument)) return 0;
-  step_point({.does = upcoming::other});
-  has_disturbed_ = true;
+  step_point({.does = upcoming::wakes, .address = address});
+  note_queue(address);
   const auto on = memory_.find(address);
   const std::uint32_t woken = on ? take_sleepers(*on, count, bits, std::nullopt, where) : 0;
   event(woke, on ? memory_.at(*on).name : 0, woken);
@@ -165,7 +171,8 @@ std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64
   step_point({.does = upcoming::other});
   check_alive(from, where);
   note_newest(from);
-  has_disturbed_ = true;
+  note_queue(memory_.at(from).lies.address);
+  note_queue(memory_.at(to).lies.address);
   const location& at = memory_.at(from);
   const message& newest = at.newest();
   if (newest.value != expected) {

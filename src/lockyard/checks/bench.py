@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lockyard.checks.clients import ClientSize
 from lockyard.checks.document import BenchDocument, BenchMemory
-from lockyard.checks.result import Check, Result, Settings, Standing
+from lockyard.checks.result import ANY_BOUND, Check, Result, Settings, Standing
 from lockyard.documents import print_document
 from lockyard.errors import ExitStatus
 from lockyard.report.console import stdout_console
@@ -70,6 +70,8 @@ def run(
     rows: list[BenchDocument] = []
     for figure in figures(clients):
         limited = replace(settings, seconds=settings.seconds or max(figure.at_most_s or 0, LIMIT_S))
+        if figure.exhaustive:
+            limited = replace(limited, bound=ANY_BOUND)
         checks = [Check(by_name[name], figure.size, limited) for name in figure.names]
         results = list(session.results(checks))
         while figure.at_most_s is None and _spent_s(results) < RATE_S and not session.interrupted:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lockyard.checks.clients import MAX_ACQUISITIONS, MAX_THREADS, ClientSize
 from lockyard.checks.glue import Wanted
+from lockyard.checks.result import ANY_BOUND
 from lockyard.errors import UsageError
 from lockyard.options import whole_number
 from lockyard.user_locks.lock_spec import user_locks_of
@@ -158,8 +159,10 @@ def bound(option: str, text: str) -> int:
     if text.strip() == "0":
         raise UsageError(
             f"{option} 0: without preemptions no thread is ever interrupted, which proves little; "
-            f"give 1 or more, or drop {option} to check every execution"
+            f"give 1 or more, or any"
         )
+    if text.strip() == "any":
+        return ANY_BOUND
     return whole_number(option, text, 1, MAX_BOUND)
 
 

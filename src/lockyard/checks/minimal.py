@@ -18,7 +18,7 @@ MOST_PREEMPTIONS = 3
 def minimised(session: Session, result: Result) -> Result:
     """Returns the result with the easiest execution that was found in the time."""
     settings = result.check.settings
-    if not result.found_fault or settings.search != "exhaustive" or settings.bound is not None:
+    if not result.found_fault or settings.search != "exhaustive" or settings.bounds:
         return result
     end_s = time.monotonic() + BUDGET_S
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A failed execution as a text that can be replayed: `client:size:choices`.
 
-A bound on preemptions determines which choices exist, so it is part of the size: `3x1tb2`.
+A bound on preemptions determines which choices exist, so it is part of the size: `3x1tb2`, or
+`2x2bany` for no bound.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lockyard.checks.clients import ANSWER_S, ClientSize
-from lockyard.checks.result import Check, Result, Settings
+from lockyard.checks.result import ANY_BOUND, Check, Result, Settings
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def replay_text(check: Check, choices: str) -> str:
-    bound = "" if check.settings.bound is None else f"b{check.settings.bound}"
+    given = check.settings.bound
+    bound = "" if given is None else "bany" if given == ANY_BOUND else f"b{given}"
     return f"{check.client.name}:{check.size}{bound}:{choices}"
 
 
@@ -38,7 +40,7 @@ def replayed(checker: Checker, client: Client, text: str) -> Result:
 def _parsed(client: Client, text: str) -> tuple[Check, str]:
     name, _, rest = text.rpartition(":")[0].rpartition(":")
     choices = text.rpartition(":")[2]
-    match = re.fullmatch(r"([0-9a-z]*?)(?:b([0-9]{1,4}))?", rest)
+    match = re.fullmatch(r"([0-9a-z]*?)(?:b([0-9]{1,4}|any))?", rest)
     size = ClientSize.parse(match[1]) if match else None
     if not name or match is None or size is None or not choices:
         raise UsageError(
@@ -49,5 +51,5 @@ def _parsed(client: Client, text: str) -> tuple[Check, str]:
         raise UsageError(
             f"--replay {text}: an execution of {name}, not of {client.name}; name {name} instead"
         )
-    settings = Settings(bound=int(match[2]) if match[2] else None)
-    return Check(client, size, settings), choices
+    bound = ANY_BOUND if match[2] == "any" else int(match[2]) if match[2] else None
+    return Check(client, size, Settings(bound=bound)), choices

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FOUND_FAULTS = ("race", "assertion", "hang", "lifetime")
 SAMPLED = "sampled"
+ANY_BOUND = -1  # no bound on preemptions, not even the client's own
 
 # What no search covers; docs/checking.md says more.
 NOT_COVERED = "load buffering, other sizes of the client, and faults of compilers and processors"
@@ -22,18 +23,21 @@ class Settings:
     """The settings of a search."""
 
     search: str = "exhaustive"
-    bound: int | None = None  # on preemptions
+    bound: int | None = None  # on preemptions; None: the client's own, if it has one
     seconds: float | None = None  # for each check
     memory_bytes: int = 2 << 30
     workers: int = 1
     cache: bool = True
     depth: int | None = None  # most steps of an execution
 
+    @property
+    def bounds(self) -> range:
+        """Returns the bounds on preemptions to search with in turn; none: one search."""
+        return range(1, (self.bound or 0) + 1)
+
     def by_bound(self) -> list[Settings]:
         """Returns settings for each bound in turn: most faults need few preemptions."""
-        if self.bound is None:
-            return [self]
-        return [replace(self, bound=bound) for bound in range(1, self.bound + 1)]
+        return [replace(self, bound=bound) for bound in self.bounds] or [self]
 
     def to_job(self) -> dict[str, Any]:
         deep = {} if self.depth is None else {"depth": self.depth}

@@ -74,10 +74,11 @@ class CheckOptions:
     bound: Annotated[
         int | None,
         option(
-            "N",
-            "Search with at most 1 preemption, then 2, and so on up to N.",
+            "N|any",
+            "Search with at most 1 preemption, then 2, and so on up to N; any: with any number, "
+            "also where the client has a bound of its own.",
             parse.bound,
-            shown="any number",
+            shown="the client's own, or any",
             panel=SEARCH,
         ),
     ] = None

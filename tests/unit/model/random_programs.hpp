@@ -43,13 +43,15 @@ enum class action : std::uint8_t {
   section,
   light_fence,
   heavy_fence,
+  publish,
+  receive,
 };
-constexpr std::array<const char*, 21> names{
+constexpr std::array<const char*, 23> names{
     "load",          "store",       "exchange",       "compare",     "compare_weakly",
     "fence",         "await",       "await_exchange", "await_until", "await_spinning",
     "await_either",  "sleep",       "sleep_until",    "wake",        "requeue",
     "look_at_clock", "pause_until", "count_pauses",   "section",     "light_fence",
-    "heavy_fence"};
+    "heavy_fence",   "publish",     "receive"};
 
 struct instruction {
   action does;
@@ -164,6 +166,11 @@ class random_client : public client {
       }
       case action::light_fence: model::asymmetric_fence_light(); return 0;
       case action::heavy_fence: model::asymmetric_fence_heavy(); return 0;
+      case action::publish:
+        plain_[does.where].write(does.value);
+        word.store(1, does.order);
+        return 0;
+      case action::receive: return word.load(does.order) == 1 ? plain_[does.where].read() : missed;
     }
     return 0;
   }
@@ -171,6 +178,7 @@ class random_client : public client {
   const program& of_;
   std::set<outcome>& outcomes_;
   std::array<word<unsigned>, words> words_{};
+  std::array<plain_data<unsigned>, words> plain_{};
   model::abstract_lock lock_;
   std::array<std::array<unsigned, 5>, 4> read_{};
 };
@@ -198,6 +206,19 @@ class generator {
       if (below(2) == 0) all[1] = all.front();
     }
     all.back() = all.front();
+    return all;
+  }
+  /// Many messages have the same value, no loop waits for another one, and nothing fails but for
+  /// races.
+  program make_of_equal_values() {
+    program all;
+    const unsigned threads = 2 + below(2);
+    const bool has_fences = below(2) == 0;
+    for (unsigned i = 0; i < threads; ++i) {
+      auto& list = all.emplace_back();
+      const unsigned length = 1 + below(threads == 2 ? 5 : 3);
+      for (unsigned j = 0; j < length; ++j) list.push_back(make_of_equal_values(has_fences));
+    }
     return all;
   }
   settings make_settings() {
@@ -233,6 +254,27 @@ class generator {
             .order = is_store || is_load || order != acquire ? order : acq_rel,
             .value = 1 + below(2),
             .expected = below(3)};
+  }
+
+  instruction make_of_equal_values(bool has_fences) {
+    using enum action;
+    using enum memory_order;
+    static constexpr std::array usual{load,    load,        load,          store,   store,
+                                      store,   compare,     publish,       receive, exchange,
+                                      section, await_until, await_spinning};
+    const bool is_fence = has_fences && below(3) == 0;
+    const action does =
+        is_fence ? (below(5) == 0 ? heavy_fence : fence) : usual[below(usual.size())];
+    memory_order order = std::array{relaxed, relaxed, acquire, seq_cst}[below(4)];
+    if (does == fence) order = std::array{acquire, release, seq_cst, seq_cst}[below(4)];
+    if (does == publish) order = std::array{relaxed, release, release}[below(3)];
+    if (does == store && order == acquire) order = release;
+    if ((does == exchange || does == compare) && order == acquire) order = acq_rel;
+    return {.does = does,
+            .where = below(words),
+            .order = order,
+            .value = below(4) == 0 ? 2U : 1U,
+            .expected = below(2)};
   }
 
   std::minstd_rand random_;

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,55 @@ TEST(Reduction, makes_no_difference_to_random_programs) {
     ++differences;
     ADD_FAILURE() << "seed " << seed << ": " << text;
   }
+}
+
+TEST(Reduction, leaves_out_equal_reads_without_a_difference) {
+  unsigned differences = 0;
+  for (std::uint64_t seed = 1; seed <= programs(2000) && differences < 5; ++seed) {
+    generator random{seed};
+    const program tried = random.make_of_equal_values();
+    const std::string text = difference(
+        tried,
+        {.how = random.make_settings(), .workers = 1, .memory_bytes = std::size_t{1} << 28U});
+    if (text.empty()) continue;
+    ++differences;
+    ADD_FAILURE() << "seed " << seed << ": " << text;
+  }
+}
+
+/// Two equal messages, of which the older one tells more, or excludes more later.
+TEST(Reduction, keeps_reads_of_newer_messages_that_permit_more) {
+  using enum action;
+  using enum memory_order;
+  constexpr instruction full_fence{fence, 0, seq_cst, 0, 0};
+  constexpr instruction late_store{store, 0, relaxed, 1, 0};
+  const std::array<program, 5> all{{
+      // The second message publishes nothing: a race.
+      {{{publish, 0, release, 1, 0}, late_store}, {{receive, 0, acquire, 0, 0}}},
+      // The same for an acquire fence after the read.
+      {{{store, 1, relaxed, 1, 0}, {store, 0, release, 1, 0}, late_store},
+       {{load, 0, relaxed, 0, 0}, {fence, 0, acquire, 0, 0}, {load, 1, relaxed, 0, 0}}},
+      // A fence before a read of the first message is before the second one's writer's fence, so
+      // that thread cannot miss the store.
+      {{{store, 1, relaxed, 1, 0}, full_fence, {load, 0, relaxed, 0, 0}},
+       {late_store, late_store, full_fence, {load, 1, relaxed, 0, 0}}},
+      // The same for a light and a heavy fence.
+      {{{store, 1, relaxed, 1, 0}, {light_fence, 0, relaxed, 0, 0}, {load, 0, relaxed, 0, 0}},
+       {late_store, late_store, {heavy_fence, 0, relaxed, 0, 0}, {load, 1, relaxed, 0, 0}}},
+      // The same for sequentially consistent accesses.
+      {{{store, 1, seq_cst, 1, 0}, {load, 0, seq_cst, 0, 0}},
+       {late_store, {store, 0, seq_cst, 1, 0}, {load, 1, seq_cst, 0, 0}}},
+  }};
+  for (const program& each : all) EXPECT_EQ(difference(each, {.workers = 1}), "");
+}
+
+/// The await may end by the first word's last message, though the second word's has the same value.
+TEST(Reduction, compares_the_messages_of_one_word) {
+  using enum action;
+  constexpr auto rlx = memory_order::relaxed;
+  const program tried{{{store, 0, rlx, 1, 0}, {store, 0, rlx, 2, 0}, {await_either, 0, rlx, 1, 1}},
+                      {{store, 0, rlx, 1, 0}, {store, 1, rlx, 1, 0}}};
+  EXPECT_EQ(difference(tried, {.workers = 1}), "");
 }
 
 /// The second thread's store matters to a thread that sleeps, so the first thread's heavy fence may

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which operations depend on which steps. A deferred operation may run again once a step has been
+// made on which it depends; before, both orders lead to the same execution graph.
+//
+// What an operation will do is known before its step, except in a section, whose operations are one
+// step. Which words sections use is learned: the search begins anew when a section uses another
+// one. A section that only stores to a word does not depend on other stores to it, since a store
+// may take any place in modification order that the threads' knowledge permits, whenever it is
+// made.
+
+#include "execution.hpp"
+
+#include <algorithm>
+
+namespace lockyard::model {
+
+namespace {
+
+std::uint64_t key_of(const location& word) {
+  return reinterpret_cast<std::uintptr_t>(word.where.file_name()) ^
+         std::uint64_t{word.where.line()} << 48U ^ std::uint64_t{word.where.column()} << 40U;
+}
+
+}  // namespace
+
+bool execution::is_in(const std::vector<std::uint64_t>& list, location_index where) const {
+  return !list.empty() && std::ranges::find(list, key_of(memory_.at(where))) != list.end();
+}
+
+void execution::learn(std::vector<std::uint64_t> conflicts::*list, location_index where) {
+  if (is_set_up() || !reduces() || is_in(conflicts_->*list, where)) return;
+  if (!learned_) learned_ = *conflicts_;
+  (*learned_.*list).push_back(key_of(memory_.at(where)));
+}
+
+void execution::learn(bool conflicts::*fact) {
+  if (is_set_up() || !reduces() || conflicts_->*fact) return;
+  if (!learned_) learned_ = *conflicts_;
+  *learned_.*fact = true;
+}
+
+void execution::note_newest(location_index where) {
+  learn(&conflicts::newest, where);
+  note_read_within(where);
+  done_.newest.push_back(where);
+}
+
+void execution::note_write(location_index where) {
+  if (me().undisturbed) learn(&conflicts::written_within, where);
+  done_.written.push_back(where);
+}
+
+void execution::note_read_within(location_index where) {
+  if (me().undisturbed) learn(&conflicts::read_within, where);
+}
+
+void execution::note_queue(const void* address) {
+  if (me().undisturbed) learn(&conflicts::has_queue_within);
+  done_.queues.push_back(address);
+}
+
+void execution::note_unordered() {
+  learn(&conflicts::has_unordered);
+}
+
+void execution::note_unseen() {
+  if (conflicts_ == nullptr || conflicts_->has_unseen) return;
+  if (!learned_) learned_ = *conflicts_;
+  learned_->has_unordered = true;
+  learned_->has_unseen = true;
+}
+
+/// Called by the fence itself, at its step.
+void execution::note_heavy_fence() {
+  done_.has_fenced = true;
+  done_.has_fenced_heavily = true;
+  learn(&conflicts::has_heavy_fence);
+}
+
+void execution::note_loop() {
+  compares_states_ = true;
+  learn(&conflicts::has_loops);
+}
+
+/// The word that begins the section is the last one that the thread has changed.
+void execution::undisturbed(bool from_now_on) {
+  me().undisturbed = from_now_on;
+  if (from_now_on) learn(&conflicts::sections, me().last_change);
+}
+
+upcoming execution::upcoming_of(const thread_record& of) const {
+  if (of.now == status::awaiting) {
+    return is_in(conflicts_->sections, of.looks.front().where) ? upcoming::section
+                                                               : upcoming::awaits;
+  }
+  if (of.now != status::ready) return upcoming::other;
+  if (of.next.does == upcoming::stores && !is_in(conflicts_->newest, of.next.where)) {
+    return upcoming::alone;
+  }
+  if (of.next.does == upcoming::light_fence && !conflicts_->has_heavy_fence) {
+    return upcoming::alone;
+  }
+  if (of.next.does == upcoming::changes && is_in(conflicts_->sections, of.next.where)) {
+    return upcoming::section;
+  }
+  return of.next.does;
+}
+
+/// Whether the thread's next operation depends on what the last step has done. For what is read,
+/// has_news() tells instead.
+bool execution::depends_on_step(const thread_record& of) const {
+  switch (upcoming_of(of)) {
+    case upcoming::alone:
+    case upcoming::reads: return false;
+    case upcoming::changes:
+    case upcoming::stores: return done_.has_looked_at(of.next.where);
+    case upcoming::awaits:
+      for (std::size_t look = 0; look < of.looks.size(); ++look) {
+        const location_index where = of.looks[look].where;
+        // One look may let another one be reached.
+        const bool has_more = memory_.at(where).messages.size() > of.deferred.known[look];
+        if (of.looks.size() > 1 && has_more) return true;
+        if (of.exchanges && done_.has_looked_at(where)) return true;
+      }
+      return false;
+    case upcoming::sleeps:
+      return done_.has_written(of.next.where) || done_.has_queued_at(of.next.address);
+    case upcoming::wakes: return done_.has_queued_at(of.next.address);
+    case upcoming::section:
+      return section_depends_on_step(of.now == status::awaiting ? of.looks.front().where
+                                                                : of.next.where);
+    case upcoming::other:
+      if (of.now == status::sleeping) {
+        return done_.has_queued_at(memory_.at(of.sleeps_on).lies.address);
+      }
+      return done_.any();
+    case upcoming::light_fence: return done_.has_fenced_heavily;
+    case upcoming::heavy_fence: return done_.has_fenced;
+  }
+  return true;
+}
+
+bool execution::section_depends_on_step(location_index begins) const {
+  const auto is_read = [&](location_index where) {
+    return where == begins || is_in(conflicts_->read_within, where);
+  };
+  const auto is_written = [&](location_index where) {
+    return where == begins || is_in(conflicts_->written_within, where);
+  };
+  return done_.has_fenced || (conflicts_->has_queue_within && !done_.queues.empty()) ||
+         std::ranges::any_of(done_.written, is_read) ||
+         std::ranges::any_of(done_.newest, is_written);
+}
+
+/// What the last step has done lets deferred threads run.
+void execution::wake_after_step(thread_index ran) {
+  threads_[ran].deferred = {};
+  for (thread_index i = 0; i < count_; ++i) {
+    thread_record& each = threads_[i];
+    if (each.deferred.is_on && depends_on_step(each)) each.deferred = {};
+  }
+  done_.clear();
+}
+
+}  // namespace lockyard::model
