@@ -3,8 +3,8 @@
 // Which operations depend on which steps. A deferred operation may run again once a step has been
 // made on which it depends; before, both orders lead to the same execution graph.
 //
-// What an operation will do is known before its step, except in a section, whose operations are one
-// step. Which words sections use is learned: the search begins anew when a section uses another
+// The operation itself is known before its step, except in a section, whose operations are one
+// step. The words that sections use are learned: the search begins anew when a section uses another
 // one. A section that only stores to a word does not depend on other stores to it, since a store
 // may take any place in modification order that the threads' knowledge permits, whenever it is
 // made.
@@ -17,7 +17,10 @@ namespace lockyard::model {
 
 namespace {
 
+/// Which line uses a word of code without a world first differs, so such a word is known by its
+/// memory.
 std::uint64_t key_of(const location& word) {
+  if (execution::name_of_memory != nullptr) return word.name;
   return reinterpret_cast<std::uintptr_t>(word.where.file_name()) ^
          std::uint64_t{word.where.line()} << 48U ^ std::uint64_t{word.where.column()} << 40U;
 }
@@ -61,7 +64,13 @@ void execution::note_queue(const void* address) {
 }
 
 void execution::note_unordered() {
-  learn(&conflicts::has_unordered);
+  if (!is_set_up()) leave_nothing_out();
+}
+
+void execution::leave_nothing_out() {
+  if (!reduces()) return;
+  if (!learned_) learned_ = *conflicts_;
+  learned_->has_unordered = true;
 }
 
 void execution::note_unseen() {
@@ -83,10 +92,13 @@ void execution::note_loop() {
   learn(&conflicts::has_loops);
 }
 
-/// The word that begins the section is the last one that the thread has changed.
 void execution::undisturbed(bool from_now_on) {
+  undisturbed(from_now_on, me().last_change);
+}
+
+void execution::undisturbed(bool from_now_on, location_index first) {
   me().undisturbed = from_now_on;
-  if (from_now_on) learn(&conflicts::sections, me().last_change);
+  if (from_now_on) learn(&conflicts::sections, first);
 }
 
 upcoming execution::upcoming_of(const thread_record& of) const {
@@ -110,7 +122,14 @@ upcoming execution::upcoming_of(const thread_record& of) const {
 /// Whether the thread's next operation depends on what the last step has done. For what is read,
 /// has_news() tells instead.
 bool execution::depends_on_step(const thread_record& of) const {
-  switch (upcoming_of(of)) {
+  const upcoming next = upcoming_of(of);
+  const bool is_of_one_word = next != upcoming::sleeps && next != upcoming::wakes &&
+                              next != upcoming::section && next != upcoming::other;
+  // Code without a world uses memory besides words.
+  if (!is_of_one_word && name_of_memory != nullptr) {
+    return done_.any() || !done_.newest.empty();
+  }
+  switch (next) {
     case upcoming::alone:
     case upcoming::reads: return false;
     case upcoming::changes:

@@ -14,11 +14,12 @@
 // - no sequentially consistent fence happens before the read, and the read is not sequentially
 //   consistent itself: the read comes before all writes that follow its message, and such a fence
 //   would come before the fences behind those writes;
+// - the code has a world: without one, more than values depends on what a thread knows;
 // - the client has no loops that pause or repeat a weak compare-exchange: they wait until something
 //   newer than what they have read exists.
 //
-// Of each failing graph some replacement by older messages, repeated until none is left, is a
-// failing graph in which nothing can be replaced; no path to it is left out here. Replacements do
+// If messages in a failing graph are replaced by older ones until none is left to replace, the
+// result is a failing graph too; no path to it is left out here. Replacements do
 // not depend on the names of threads, so symmetry.cpp may exchange these in what remains.
 
 #include "execution.hpp"
@@ -27,11 +28,11 @@
 
 namespace lockyard::model {
 
-/// Of the candidates that belong to that look, or that outcome of a compare-exchange.
+/// Leaves out candidates that belong to that look, or to that outcome of a compare-exchange.
 void execution::leave_out_equal_reads(location_index from, std::memory_order order,
                                       std::uint8_t which) {
   if (candidates_.size() < 2 || is_set_up() || !reduces() || conflicts_->has_loops) return;
-  if (order == std::memory_order_seq_cst) return;
+  if (order == std::memory_order_seq_cst || name_of_memory != nullptr) return;
   if (memory_.knows_sequential_fence(me().known)) return;
   const location& at = memory_.at(from);
   const auto is_left_out = [&](const auto& newer) {

@@ -96,6 +96,7 @@ void execution::reset() {
   steps_ = 0;
   turn_left_ = 0;
   spurious_left_ = settings_.spurious_wakes;
+  sleeps_ = 0;
   timeouts_left_ = settings_.timeouts;
   short_spins_left_ = settings_.short_spins;
   old_reads_left_ = settings_.old_reads.value_or(1);
@@ -165,6 +166,8 @@ void execution::block(status why) {
   me().now = why;
   me().next = {};
   if (is_set_up()) fail(verdict::hang, "the only thread waits", {});
+  // Code without a world may wait in a section for anything; a wait for a condition begins one.
+  if (me().undisturbed && why != status::sleeping && name_of_memory != nullptr) note_unordered();
   switch_out();
   me().now = status::ready;
 }

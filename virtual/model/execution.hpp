@@ -105,8 +105,11 @@ class execution {
   /// A light fence of code that has learned from barriers_are_there() that it may cost nothing.
   void registered_light_fence(std::source_location where);
   bool heavy_fence(std::source_location where);
-  /// Makes everything that the running thread does one step, until it says otherwise.
+  /// Makes everything that the running thread does one step, until it says otherwise. The step has
+  /// begun with the operation on the word that the thread has changed last, or on `first`.
   void undisturbed(bool from_now_on);
+  void undisturbed(bool from_now_on, location_index first);
+  [[nodiscard]] bool is_undisturbed() noexcept { return me().undisturbed; }
   /// Tells whether light fences may be omitted.
   bool barriers_are_there();
   /// Returns nullopt if the deadline passed first. With `desired`, exchanges the first look's word.
@@ -141,8 +144,10 @@ class execution {
   // Requests of programs that are not written against a world (virtual/plain): memory that the
   // execution learns of when it is used first, and that may be plain data and a word in turn.
 
-  /// Returns what each thread may use, because it existed before all threads.
-  std::size_t new_bytes(std::source_location where, const place& lies);
+  /// Returns what each thread may use, because it existed before all threads; or what was written
+  /// then.
+  std::size_t new_bytes(std::source_location where, const place& lies,
+                        std::optional<origin> written = std::nullopt);
   /// Returns a part of plain data, with the same uses so far.
   std::size_t copy_bytes(std::size_t which, const place& lies);
   /// A use that no other thread can see, which leaves a loop where it was.
@@ -167,6 +172,16 @@ class execution {
   void note_cap(cap which) { reach(which); }
   /// The thread looks at a word again, and sees what it has written there itself.
   void note_skipped_look(location_index word);
+  /// The thread does something whose outcome may depend on the order of steps that lead to the same
+  /// graph, so one order does not stand for the others.
+  void note_unordered();
+  /// The same, for all threads of the client.
+  void leave_nothing_out();
+  /// The point of the running thread's work, and whether the thread comes after such a point.
+  [[nodiscard]] origin here_and_now() noexcept { return {.thread = running_, .event = moment()}; }
+  [[nodiscard]] bool comes_after(const origin& point) noexcept {
+    return point.thread == running_ || me().known.current.happened.of[point.thread] >= point.event;
+  }
   /// Whether a thread is where it was before, as it seems: what was found when this execution ran
   /// first counts, because unused bytes of a stack may differ when it runs again.
   [[nodiscard]] bool is_repeated(bool seems_repeated);
@@ -330,7 +345,6 @@ class execution {
   void note_write(location_index where);
   void note_read_within(location_index where);
   void note_queue(const void* address);
-  void note_unordered();
   void note_heavy_fence();
   void note_loop();
   void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);
@@ -471,6 +485,7 @@ class execution {
   unsigned steps_ = 0;
   unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
   unsigned spurious_left_ = 0;
+  unsigned sleeps_ = 0;
   unsigned timeouts_left_ = 0;
   unsigned short_spins_left_ = 0;
   unsigned old_reads_left_ = 0;

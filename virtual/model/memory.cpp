@@ -91,7 +91,7 @@ bool memory::tells_no_more(const knowledge& reader, location_index of, message_i
   const auto& messages = locations_[of].messages;
   clock known = messages[other].released.happened;
   known.join(reader.current.happened);
-  // What relaxed reads were told is known at the next acquire fence.
+  // The next acquire fence makes known all that relaxed reads were told.
   if (!acquires(order)) known.join(reader.to_acquire.happened);
   return known.covers(messages[one].released.happened);
 }

@@ -46,6 +46,7 @@ void execution::end_word(location_index which, const char* how, std::source_loca
                          verdict unless) {
   location& at = memory_.at(which);
   clock others = at.accessed;
+  others.join(at.read_as_plain);  // also what was read before it became a word
   others.of[running_] = 0;
   const clock& happened = me().known.current.happened;
   if (!happened.covers(others) || happened.of[at.creator.thread] < at.creator.event) {

@@ -53,6 +53,7 @@ void execution::read_plain(std::size_t hint, const void* address, const void* ty
   if (loop.turns < most_plain_turns || loop.has_given_way || is_set_up()) return;
   if (me().undisturbed) return;
   loop.has_given_way = true;
+  note_unordered();  // which steps come before depends on more than the graph
   if (choose(choice_kind::time, 2, where) != 0) return;
   if (account_ != nullptr) tell(where, "reads plain data again and again, and waits");
   block(status::giving_way);

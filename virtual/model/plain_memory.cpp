@@ -11,8 +11,11 @@
 
 namespace lockyard::model {
 
-std::size_t execution::new_bytes(std::source_location where, const place& lies) {
-  plains_.push_back({.where = where, .writer = setter_, .written = 0, .readers = {}, .lies = lies});
+std::size_t execution::new_bytes(std::source_location where, const place& lies,
+                                 std::optional<origin> written) {
+  const origin by = written.value_or(origin{.thread = setter_, .event = 0});
+  plains_.push_back(
+      {.where = where, .writer = by.thread, .written = by.event, .readers = {}, .lies = lies});
   return plains_.size() - 1;
 }
 
@@ -65,7 +68,10 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
       by = {.thread = data.writer, .event = std::max(by.event, data.written)};
     }
   }
-  if (has_several_writers) by = {.thread = running_, .event = moment()};
+  if (has_several_writers) {
+    by = {.thread = running_, .event = moment()};
+    note_unordered();  // another thread may come first
+  }
   if (by.thread == running_ && me().events < by.event) event(created, 0, 0);
   const location_index made = memory_.create(name, value, by, {}, where, lies);
   memory_.at(made).read_as_plain = readers;

@@ -32,10 +32,10 @@ enum class upcoming : std::uint8_t {
 struct pending {
   upcoming does = upcoming::alone;
   location_index where = 0;
-  const void* address = nullptr;  ///< of the word at which the operation sleeps or wakes
+  const void* address = nullptr;  ///< the place of the word at which it sleeps or wakes
 };
 
-/// What a step has done that operations of other threads may depend on.
+/// The effects of a step on which operations of other threads may depend.
 struct effects {
   std::vector<location_index> written{};
   std::vector<location_index> newest{};  ///< the words whose newest message it has looked at
@@ -75,10 +75,11 @@ struct deferral {
 
 /// The facts that the search has learned about the client. Independence needs knowledge of all that
 /// threads will ever do, so the search begins anew when it has learned something. A word is known
-/// by the place of its creation in the source.
+/// by the place of its creation in the source, or by its memory if the code has no world.
 struct conflicts {
   /// There are operations that no rule covers: heavy fences that may fail, words with priority
-  /// inheritance, deadlines that threads share. Nothing is left out.
+  /// inheritance, deadlines that threads share; and what code without a world does besides
+  /// operations on words (execution::note_unordered). Nothing is left out.
   bool has_unordered = false;
   bool has_unseen = false;           ///< the graph does not decide what threads do
   bool tells_threads_apart = false;  ///< threads that the client declares interchangeable

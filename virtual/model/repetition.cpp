@@ -116,6 +116,7 @@ void execution::act(thread_record& thread) {
 
 void execution::pause(std::source_location where) {
   thread_record& thread = me();
+  if (thread.undisturbed) note_unordered();  // others run in the middle of the section
   if (thread.rushes) {
     if (++thread.repeats.rushed_pauses < most_rushed) return thread.reads.clear();
     event(paused, 2, 0);  // ends the rush

@@ -129,6 +129,8 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
     return sleep_end::changed;
   }
   note_queue(at.lies.address);
+  // Whether the one that may not wake is asleep then depends on the order of the steps.
+  if (reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
   thread.sleeps_on = on;
   thread.sleeps_for = bits;
   thread.deadline = deadline;

@@ -95,8 +95,8 @@ void __tsan_vptr_read(void** at) {
 }
 /// A constructor that writes the value again changes nothing for other threads.
 void __tsan_vptr_update(void** at, void* value) {
-  if (*at == value) return;
-  lockyard::plain::write_bytes(at, sizeof *at, __builtin_return_address(0));
+  const auto how = *at == value ? &lockyard::plain::read_bytes : &lockyard::plain::write_bytes;
+  how(at, sizeof *at, __builtin_return_address(0));
 }
 void __tsan_init() {}
 void __tsan_func_entry(void* /*caller*/) {

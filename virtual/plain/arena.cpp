@@ -32,7 +32,7 @@ void arena::reset() {
 }
 
 void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment,
-                  std::source_location where) {
+                  std::source_location where, model::origin made) {
   if (alignment < header) alignment = header;
   std::size_t begin = used_[thread] + header;
   begin = (begin + alignment - 1) / alignment * alignment;
@@ -42,7 +42,7 @@ void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment,
   std::memcpy(taken - sizeof bytes, &bytes, sizeof bytes);
   std::memset(taken, unwritten, bytes);
   const auto at = reinterpret_cast<std::uintptr_t>(taken);
-  objects_.push_back({.begin = at, .bytes = bytes, .where = where, .number = 0});
+  objects_.push_back({.begin = at, .bytes = bytes, .where = where, .made = made, .number = 0});
   return taken;
 }
 
@@ -66,6 +66,12 @@ std::optional<std::size_t> arena::offset_of(std::uintptr_t address) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory_);
   if (address < begin || address - begin >= heaps * bytes_each) return std::nullopt;
   return address - begin;
+}
+
+std::optional<unsigned> arena::owner_of(std::uintptr_t address) const {
+  const auto offset = offset_of(address);
+  if (!offset) return std::nullopt;
+  return static_cast<unsigned>(*offset / bytes_each);
 }
 
 }  // namespace lockyard::plain

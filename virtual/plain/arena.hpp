@@ -5,7 +5,7 @@
 // depends on that thread alone, so an object has the same place in every execution in which its
 // thread did the same before.
 
-#include <model/view.hpp>
+#include <model/memory.hpp>
 
 #include <array>
 #include <cstddef>
@@ -28,12 +28,14 @@ class arena {
 
   void reset();
   /// Returns nullptr if the heap is full.
-  void* take(unsigned thread, std::size_t bytes, std::size_t alignment, std::source_location where);
+  void* take(unsigned thread, std::size_t bytes, std::size_t alignment, std::source_location where,
+             model::origin made);
 
   struct object {
     std::uintptr_t begin;
     std::size_t bytes;
     std::source_location where;  ///< its creation
+    model::origin made;          ///< then
     unsigned number;             ///< in order of creation; the client is the first one, with 0
   };
   /// The object that holds an address, if there is one.
@@ -46,6 +48,8 @@ class arena {
   }
   /// The place of an address, if it is in here.
   [[nodiscard]] std::optional<std::size_t> offset_of(std::uintptr_t address) const;
+  /// The thread in whose heap an address is, if it is in here.
+  [[nodiscard]] std::optional<unsigned> owner_of(std::uintptr_t address) const;
 
  private:
   static constexpr std::size_t heaps = model::max_threads;

@@ -5,6 +5,7 @@
 
 #include "places.hpp"
 #include "program.hpp"
+#include "unseen.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -237,6 +238,7 @@ bool compare_exchange(volatile T* address, T* expected, T desired, int success, 
     return same;
   }
   // The caller's variable is its own, unless it says otherwise by an access of its own.
+  note_unseen_use(expected);
   wide value = *expected;
   const site call = site_of(address, pc, operation::compare_exchange, success, failure);
   const bool done =
@@ -314,6 +316,7 @@ void __wrap___atomic_load(std::size_t size, const volatile void* address, void* 
   using namespace lockyard::plain;
   if (!is_active())
     return static_cast<void>(std::memcpy(to, const_cast<const void*>(address), size));
+  note_unseen_use(to);
   const wide found =
       load(site_of_object(address, size, LOCKYARD_PC, operation::load, order), order_of(order));
   std::memcpy(to, &found, size);
@@ -321,6 +324,7 @@ void __wrap___atomic_load(std::size_t size, const volatile void* address, void* 
 void __wrap___atomic_store(std::size_t size, volatile void* address, const void* from, int order) {
   using namespace lockyard::plain;
   if (!is_active()) return static_cast<void>(std::memcpy(const_cast<void*>(address), from, size));
+  note_unseen_use(from);
   const site call = site_of_object(address, size, LOCKYARD_PC, operation::store, order);
   store(call, raw_value(reinterpret_cast<std::uintptr_t>(from), size), order_of(order));
 }
@@ -331,6 +335,8 @@ void __wrap___atomic_exchange(std::size_t size, volatile void* address, const vo
     std::memcpy(to, const_cast<const void*>(address), size);
     return static_cast<void>(std::memcpy(const_cast<void*>(address), from, size));
   }
+  note_unseen_use(to);
+  note_unseen_use(from);
   const site call = site_of_object(address, size, LOCKYARD_PC, operation::change, order);
   const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
   const part_change by{word_of(call), call.size, desired, [](wide, wide next) { return next; }};
@@ -349,6 +355,8 @@ bool __wrap___atomic_compare_exchange(std::size_t size, volatile void* address, 
   }
   const site call =
       site_of_object(address, size, LOCKYARD_PC, operation::compare_exchange, success, failure);
+  note_unseen_use(expected);
+  note_unseen_use(from);
   wide value = raw_value(reinterpret_cast<std::uintptr_t>(expected), size);
   const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
   const bool done =

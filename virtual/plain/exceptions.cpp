@@ -76,6 +76,7 @@ using lockyard::plain::with_own;
 void* __wrap___cxa_allocate_exception(std::size_t bytes) noexcept {
   void* const object = abi::__cxa_allocate_exception(bytes);
   if (is_active()) {
+    lockyard::plain::now().note_unordered();  // the memory may be an earlier exception's
     const auto begin = reinterpret_cast<std::uintptr_t>(object);
     lockyard::plain::worker::mine().memory.forget(begin, begin + bytes);
   }
@@ -103,13 +104,18 @@ void __wrap___cxa_rethrow() {
 }
 void __wrap__ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE(
     const std::exception_ptr& which) {
-  if (is_active()) ++lockyard::plain::mine().uncaught;
+  if (is_active()) {
+    lockyard::plain::now().note_unordered();  // the library counts the owners of an exception
+    ++lockyard::plain::mine().uncaught;
+  }
   std::rethrow_exception(which);
 }
 std::exception_ptr __wrap__ZSt17current_exceptionv() noexcept {
+  if (is_active()) lockyard::plain::now().note_unordered();
   return with_own([] { return std::current_exception(); });
 }
 void* __wrap___cxa_begin_catch(void* object) {
+  if (is_active()) lockyard::plain::now().note_unordered();
   return with_own([object] { return abi::__cxa_begin_catch(object); });
 }
 void __wrap___cxa_end_catch() {

@@ -97,14 +97,19 @@ std::optional<std::string> name_of_thread(std::uintptr_t at) {
 
 }  // namespace
 
-void read_names(const std::string& path, std::uintptr_t base) {
+account read_names(const std::string& path, std::uintptr_t base) {
   std::ifstream file{path};
   known_names& all = known();
+  account found = account::unknown;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words{line};
     std::string kind;
     std::pair<std::string, std::size_t> type;
     words >> kind;
+    if (kind == "instrumented" || kind == "silent") {
+      found = kind == "silent" ? account::partial : account::complete;
+      continue;
+    }
     if (kind == "type") words >> type.second >> type.first;
     member each{};
     words >> each.offset >> each.size >> each.name;
@@ -121,6 +126,7 @@ void read_names(const std::string& path, std::uintptr_t base) {
       all.objects[entry].push_back(each);
     }
   }
+  return found;
 }
 
 void name_object_as(std::string_view entry) {

@@ -12,8 +12,12 @@
 
 namespace lockyard::plain {
 
-/// Reads the list of a module that was loaded at `base`; without a file there are no names.
-void read_names(const std::string& path, std::uintptr_t base);
+/// Which accesses of a module's code the checker sees.
+enum class account : std::uint8_t { unknown, partial, complete };
+
+/// Reads the list of a module that was loaded at `base`; without a file there are no names. Returns
+/// what the list says of the code.
+account read_names(const std::string& path, std::uintptr_t base);
 /// Says which lock or client the execution has.
 void name_object_as(std::string_view entry);
 

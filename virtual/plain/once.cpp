@@ -128,6 +128,7 @@ int __wrap_pthread_once(pthread_once_t* once, void (*run)()) {
 
 int __wrap_pthread_key_create(pthread_key_t* key, void (*end)(void*)) {
   if (!is_active()) return pthread_key_create(key, end);
+  now().note_unordered();  // which number the key gets depends on the order
   auto& keys = worker::mine().keys;
   lockyard::plain::use_keys(LOCKYARD_HERE);
   lockyard::plain::write_bytes(key, sizeof *key, __builtin_return_address(0));
@@ -137,6 +138,7 @@ int __wrap_pthread_key_create(pthread_key_t* key, void (*end)(void*)) {
 }
 int __wrap_pthread_key_delete(pthread_key_t key) {
   if (!is_active()) return pthread_key_delete(key);
+  now().note_unordered();  // whether a thread that ends finds the key
   lockyard::plain::use_keys(LOCKYARD_HERE);
   const auto number = key - lockyard::plain::first_key;
   if (number < worker::mine().keys.size()) worker::mine().keys[number] = nullptr;

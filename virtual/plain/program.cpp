@@ -5,6 +5,7 @@
 #include "hidden_state.hpp"
 #include "names.hpp"
 #include "places.hpp"
+#include "unseen.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -36,6 +37,7 @@ struct loaded_modules {
   bool hides_state = false;
   std::size_t module = 0;  ///< the dynamic linker's number
   thread_variables per_thread{};
+  bool is_silent = false;  ///< some code that is called may use memory unseen
   std::optional<std::string> refused;
 };
 
@@ -101,13 +103,14 @@ class module_client : public model::client {
     if (loaded().hides_state) execution::current()->note_unseen();
     worker& mine = worker::mine();
     mine.begin();
-    at_ = mine.heap.take(0, of.size, of.alignment, {});
+    at_ = mine.heap.take(0, of.size, of.alignment, {}, {});
     if (at_ == nullptr)
       refuse(std::string{of.name} + " is larger than 64 MiB", "make it smaller", {});
     mine.object = reinterpret_cast<std::uintptr_t>(at_);
     mine.data = {reinterpret_cast<std::uintptr_t>(&first_),
                  reinterpret_cast<std::uintptr_t>(&second_ + 1)};
     mine.threads.begin(of_.program != nullptr);
+    if (loaded().is_silent) execution::current()->leave_nothing_out();
     if (of_.make != nullptr) of_.make(at_);
   }
 
@@ -241,7 +244,9 @@ std::vector<entry> load_module(const std::string& path) {
     loaded().data.push_back({used.data(), {used.begin(), used.end()}});
   }
   std::set_terminate(&terminate);
-  read_names(path + ".members", loaded().base);
+  const account seen = read_names(path + ".members", loaded().base);
+  if (seen == account::partial) loaded().hides_state = true;
+  loaded().is_silent = seen != account::complete || calls_unknown_functions(map->l_ld);
   execution::name_of_memory = &name_of_memory;
   execution::text_of_value = &text_of_value;
   std::vector<entry> found{entries, entries + *count};

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <optional>
 
 namespace lockyard::plain {
@@ -48,8 +49,7 @@ int lock(pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
                             .order = std::memory_order_acquire,
                             .predicate = nullptr,
                             .test = [](const void*, std::uint64_t value) { return value == 0; }};
-  std::optional<std::size_t> deadline;
-  if (has_limit) deadline = now().new_deadline(model::passes::early);
+  const auto deadline = deadline_if(has_limit);
   const auto found = now().await(std::span{&is_free, 1}, deadline, me_as_owner(), where);
   return found ? 0 : ETIMEDOUT;
 }
@@ -87,8 +87,7 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
 int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
   const location_index sleeps_on = word_of_system(on, where);
   if (const int error = unlock(mutex, where); error != 0) return error;
-  std::optional<std::size_t> deadline;
-  if (has_limit) deadline = now().new_deadline(model::passes::early);
+  const auto deadline = deadline_if(has_limit);
   now().undisturbed(true);
   const auto end = now().sleep(sleeps_on, 0, deadline, where);
   now().undisturbed(false);
@@ -163,6 +162,19 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t* on) {
 }
 
 // std::condition_variable: these members are in the C++ library.
+void __wrap__ZNSt18condition_variableC1Ev(std::condition_variable* self) {
+  lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
+  ::new (self) std::condition_variable;
+}
+void __wrap__ZNSt18condition_variableC2Ev(std::condition_variable* self) {
+  lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
+  ::new (self) std::condition_variable;
+}
+/// The library's destructor would change the memory of a condition variable that threads may still
+/// leave ([thread.condition.condvar]); nothing else of it is to be seen.
+void __wrap__ZNSt18condition_variableD1Ev(std::condition_variable* self) {
+  if (!lockyard::plain::is_active()) self->~condition_variable();
+}
 void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(
     std::condition_variable* self, std::unique_lock<std::mutex>* held) {
   lockyard::plain::wait(self->native_handle(), held->mutex()->native_handle(), false,

@@ -50,8 +50,7 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
   const location_index word = word_of_system(object, where);
   const model::look look{
       .where = word, .order = std::memory_order_relaxed, .predicate = nullptr, .test = passes};
-  std::optional<std::size_t> deadline;
-  if (how == wait::limited) deadline = now().new_deadline(model::passes::early);
+  const auto deadline = deadline_if(how == wait::limited);
   for (;;) {
     std::uint64_t found = 0;
     if (how == wait::none) {
@@ -62,7 +61,7 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
       if (!seen) return false;
       found = seen->value;
     }
-    now().undisturbed(how != wait::none);
+    now().undisturbed(how != wait::none, word);
     const bool done = now().compare_exchange(word, found, found + addend, std::memory_order_acquire,
                                              std::memory_order_relaxed, false, where);
     now().undisturbed(false);
@@ -226,6 +225,7 @@ LOCKYARD_TAKES(clockwait, wait::limited, ETIMEDOUT, , clockid_t, const std::time
 int __wrap_sem_getvalue(sem_t* semaphore, int* value) {
   const auto where = LOCKYARD_HERE;
   const auto word = lockyard::plain::word_of_system(semaphore, where);
+  lockyard::plain::note_unseen_use(value);
   *value = static_cast<int>(lockyard::plain::now().load(word, std::memory_order_relaxed, where));
   return 0;
 }

@@ -2,6 +2,7 @@
 #include "shadow.hpp"
 
 #include "program.hpp"
+#include "unseen.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,9 +33,19 @@ bool heap_holds(std::uintptr_t begin, std::uintptr_t end) {
   for (const arena* const heap : {&worker::mine().heap, &earlier_heap()}) {
     if (!heap->offset_of(begin)) continue;
     const auto object = heap->find(begin);
-    return object && end <= object->begin + std::max<std::size_t>(object->bytes, 1);
+    if (!object || end > object->begin + std::max<std::size_t>(object->bytes, 1)) return false;
+    // In another order the memory is in no object yet.
+    if (!now().comes_after(object->made)) now().note_unordered();
   }
   return true;
+}
+
+/// Owners' uses come in the order in which they take memory. Others may find a cell of an object
+/// that does not exist yet in another order.
+void check_foreign_heap(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
+  const auto owner = worker::mine().heap.owner_of(begin);
+  if (!owner || *owner == now().self() || heap_holds(begin, end)) return;
+  now().fail(model::verdict::lifetime, "memory outside of every heap object is used", where);
 }
 
 /// The memory of libraries may be anywhere.
@@ -166,6 +177,8 @@ shadow::cells::iterator shadow::add_bytes(std::uintptr_t begin, std::uintptr_t e
 }
 
 part shadow::word_at(std::uintptr_t at, unsigned size, std::source_location where) {
+  note_foreign_use(at);
+  check_foreign_heap(at, at + size, where);
   std::uintptr_t base = at;
   unsigned unit = size;
   if (!units_.empty()) {
@@ -184,6 +197,16 @@ part shadow::word_at(std::uintptr_t at, unsigned size, std::source_location wher
     return {static_cast<location_index>(known->second.which), unit,
             static_cast<unsigned>(at - base)};
   }
+  split(at);
+  split(at + size);
+  for (std::uintptr_t position = at; position < at + size;) {
+    const auto next = first_after(position);
+    if (next == cells_.end() || next->first > position) {
+      check_memory(at, at + size, where);
+      break;
+    }
+    position = next->first + next->second.size;
+  }
   return {adopt(base, unit, where), unit, static_cast<unsigned>(at - base)};
 }
 
@@ -195,7 +218,6 @@ location_index shadow::adopt(std::uintptr_t base, unsigned unit, std::source_loc
     if (each->second.is_word) widen(base, unit, each->first, each->second.size, where);
     pieces.push_back(each->second.which);
   }
-  if (pieces.empty()) check_memory(base, base + unit, where);
   const std::uint64_t value = encode(raw_value(base, unit), unit);
   const location_index made =
       now().adopt_word(pieces, value, where, name_of(base), place_at(base, unit));
@@ -217,7 +239,9 @@ void shadow::refresh(std::uintptr_t at) {
 }
 
 void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
+  note_foreign_use(at);
   const std::uintptr_t end = at + size;
+  check_foreign_heap(at, end, where);
   split(at);
   split(end);
   for (std::uintptr_t position = at; position < end;) {
@@ -225,7 +249,7 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
     if (next == cells_.end() || next->first > position) {
       next = add_bytes(position, next == cells_.end() ? end : std::min(end, next->first), where);
     }
-    const auto& [begin, found] = *next;
+    const auto [begin, found] = *next;  // copies: another thread may go on meanwhile
     if (found.is_word) {
       const auto which = static_cast<location_index>(found.which);
       put(begin, found, now().read_word_as_plain(which, where));
@@ -237,8 +261,10 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
 }
 
 bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
-  std::uintptr_t end = at + size;
-  std::erase_if(retired_, [&](const auto& each) { return each.first < end && at < each.second; });
+  note_foreign_use(at);
+  const std::uintptr_t end = at + size;
+  check_foreign_heap(at, end, where);
+  use_again(at, end);
   split(at);
   split(end);
   const auto on_stack = now().find_on_stack(pointer(at));
@@ -320,6 +346,22 @@ void shadow::forget(std::uintptr_t begin, std::uintptr_t end) {
 void shadow::retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
   release(begin, end, where);
   retired_.emplace_back(begin, end);
+  // A use that is not ordered after the end races with it, as one before it does.
+  const std::size_t which =
+      now().new_bytes(where, place_at(begin, end - begin), now().here_and_now());
+  cells_[begin] = {end - begin, which, false};
+}
+
+/// The rest of an object that has ended stays unusable.
+void shadow::use_again(std::uintptr_t begin, std::uintptr_t end) {
+  ranges rest;
+  std::erase_if(retired_, [&](const auto& each) {
+    if (each.first >= end || begin >= each.second) return false;
+    if (each.first < begin) rest.emplace_back(each.first, begin);
+    if (end < each.second) rest.emplace_back(end, each.second);
+    return true;
+  });
+  retired_.insert(retired_.end(), rest.begin(), rest.end());
 }
 
 bool shadow::covers(const ranges& all, std::uintptr_t at) {

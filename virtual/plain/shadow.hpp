@@ -31,6 +31,9 @@ class shadow {
   /// Forgets everything: an execution begins.
   void reset();
 
+  /// The outcomes of some uses depend on more than what happens before them. The search leaves no
+  /// order of steps out if there is one (decision 0079): a use of another thread's stack, and a use
+  /// of another thread's memory whose allocation does not happen before.
   part word_at(std::uintptr_t at, unsigned size, std::source_location where);
   void read_plain(std::uintptr_t at, std::size_t size, std::source_location where);
   /// False if no other thread can see the write.
@@ -78,6 +81,7 @@ class shadow {
   cells::iterator add_bytes(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
   void check_memory(std::uintptr_t begin, std::uintptr_t end, std::source_location where) const;
   void release(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
+  void use_again(std::uintptr_t begin, std::uintptr_t end);
   [[noreturn]] static void widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b,
                                  std::size_t b_size, std::source_location where);
   static void put(std::uintptr_t begin, const cell& word, std::uint64_t value);

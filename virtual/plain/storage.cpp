@@ -15,7 +15,8 @@ namespace lockyard::plain {
 namespace {
 
 void* take(std::size_t bytes, std::size_t alignment, std::source_location where) {
-  void* const object = worker::mine().heap.take(now().self(), bytes, alignment, where);
+  void* const object =
+      worker::mine().heap.take(now().self(), bytes, alignment, where, now().here_and_now());
   if (object == nullptr)
     refuse("a thread takes more than 64 MiB of memory", "give it less to do", where);
   return object;
@@ -24,7 +25,7 @@ void* take(std::size_t bytes, std::size_t alignment, std::source_location where)
 /// Memory for the code at `pc`; outside of an execution that is static initialisation.
 void* take_for(std::size_t bytes, std::size_t alignment, const void* pc) {
   if (is_active()) return take(bytes, alignment, place_of(pc));
-  void* const object = earlier_heap().take(0, bytes, alignment, {});
+  void* const object = earlier_heap().take(0, bytes, alignment, {}, {});
   if (object == nullptr) {
     // Between the dynamic linker's frames, through which no exception can pass.
     std::fputs("static initialisation takes more than 64 MiB of memory; make its objects smaller\n",
@@ -47,6 +48,7 @@ void release(void* object, std::source_location where) {
     const auto found = heap->find(begin);
     if (!found || found->begin != begin)
       fail_to_free("an address is freed at which no heap object begins", where);
+    if (!now().comes_after(found->made)) now().note_unordered();  // it may not exist yet
     if (mine.memory.is_ended(begin)) fail_to_free("a heap object is freed a second time", where);
     mine.memory.end(begin, begin + std::max<std::size_t>(found->bytes, 1), where);
     mine.loop().act();
@@ -162,6 +164,13 @@ void* __wrap___tls_get_addr(const lockyard::plain::variable_place* which) {
   if (!is_active() || !variables) return __tls_get_addr(which);
   auto* const block = lockyard::plain::block_of(*variables, LOCKYARD_HERE);
   return static_cast<std::byte*>(block) + which->offset;
+}
+void lockyard_set_at_thread_exit(void* state) __asm__(
+    "_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv");
+/// The library has a list of the values that promises publish when their threads have ended.
+void __wrap__ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv(void* state) {
+  if (is_active()) lockyard::plain::now().note_unseen();
+  lockyard_set_at_thread_exit(state);
 }
 int __wrap___cxa_thread_atexit(void (*end)(void*), void* object, void* /*module*/) {
   if (!is_active()) return 0;

@@ -99,6 +99,8 @@ bool read_texts(const char* form, std::va_list arguments, const void* pc) {
 }
 
 int print(char* to, std::size_t most, const char* form, std::va_list more, const void* pc) {
+  // What the arguments point to may be read unseen.
+  if (is_active()) execution::current()->note_unordered();
   std::va_list again;
   va_copy(again, more);
   if (!read_texts(note_text(form, pc), again, pc) && is_active()) now().note_unseen();
@@ -236,6 +238,8 @@ void __wrap_qsort(void* first, std::size_t count, std::size_t bytes,
                   int (*compare)(const void*, const void*)) {
   read_bytes(first, count * bytes, LOCKYARD_PC);
   write_bytes(first, count * bytes, LOCKYARD_PC);
+  // The comparison may let other threads go on, and writes that follow are not seen.
+  if (lockyard::plain::is_active()) lockyard::plain::now().note_unordered();
   std::qsort(first, count, bytes, compare);
 }
 }

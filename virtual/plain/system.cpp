@@ -46,8 +46,7 @@ std::uint32_t bits_of(const futex_call& call) {
 }
 
 long sleep_on(const futex_call& call, std::source_location where) {
-  std::optional<std::size_t> deadline;
-  if (call.limit != nullptr) deadline = now().new_deadline(model::passes::early);
+  const auto deadline = deadline_if(call.limit != nullptr);
   const model::sleep_end how =
       now().sleep(word_of_system(call.word, where), call.value, deadline, where, bits_of(call));
   // A loop whose wait fails because the word has another value is a spin.
@@ -101,6 +100,7 @@ void give_way(std::source_location where) {
 
 std::int64_t time_ns(std::source_location where) {
   constexpr std::int64_t hour = 3'600'000'000'000;
+  now().note_unordered();
   return model::model::now(where).time_since_epoch().count() + hour;
 }
 

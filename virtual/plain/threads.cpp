@@ -57,6 +57,7 @@ void program_threads::begin(bool is_program) {
   for (unsigned i = 1; i < count; ++i) {
     threads_[i].started = new_word(2 * i - 1);
     threads_[i].ended = new_word(2 * i);
+    threads_[i].is_joinable = false;
   }
 }
 
@@ -85,6 +86,7 @@ unsigned program_threads::create(const routine& what, bool is_detached,
     now().fail(model::verdict::assertion, "there is one more thread", where);
   }
   threads_[index].what = what;
+  threads_[index].created = now().here_and_now();
   threads_[index].is_joinable = !is_detached;
   if (is_detached) now().store(threads_[index].ended, detached, std::memory_order_relaxed, where);
   now().store(threads_[index].started, runs, std::memory_order_release, where);
@@ -96,6 +98,8 @@ void program_threads::take_claim(unsigned index, const char* otherwise,
   if (index == 0 || index >= count || !threads_[index].is_joinable) {
     now().fail(model::verdict::assertion, otherwise, where);
   }
+  // The code may have guessed the number, so the thread may not exist yet.
+  if (!now().comes_after(threads_[index].created)) now().note_unordered();
   threads_[index].is_joinable = false;
   worker::mine().loop().act();
 }

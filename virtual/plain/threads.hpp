@@ -52,6 +52,7 @@ class program_threads {
     model::location_index started;
     model::location_index ended;
     routine what;
+    model::origin created;
     void* result;
     bool is_joinable;
     std::jmp_buf exit;

@@ -22,12 +22,12 @@ bool sleep_on(const void* object, std::size_t size, const void* expected, bool h
            where);
   }
   if (expected == nullptr && worker::mine().loop().has_seen_change()) return false;
+  if (expected != nullptr) note_unseen_use(expected);
   const std::uint64_t value =
       expected == nullptr
           ? worker::mine().loop().last_read(found.word)
           : encode(raw_value(reinterpret_cast<std::uintptr_t>(expected), size), found.unit);
-  std::optional<std::size_t> deadline;
-  if (has_limit) deadline = now().new_deadline(model::passes::early);
+  const auto deadline = deadline_if(has_limit);
   return now().sleep(found.word, value, deadline, where) == model::sleep_end::timed_out;
 }
 

@@ -7,6 +7,10 @@
 
 #include "places.hpp"
 #include "program.hpp"
+#include "unseen.hpp"
+
+#include <cstddef>
+#include <optional>
 
 namespace lockyard::plain {
 
@@ -27,6 +31,15 @@ inline location_index word_of_system(const void* address, std::source_location w
            "give the system an object of its own", where);
   }
   return found.word;
+}
+
+/// Returns the time limit of a wait, if it has one. The graph does not decide when the limit
+/// passes, nor where a section is divided that waits.
+inline std::optional<std::size_t> deadline_if(bool has_limit) {
+  if (now().is_undisturbed()) now().note_unordered();
+  if (!has_limit) return std::nullopt;
+  now().note_unordered();
+  return now().new_deadline(model::passes::early);
 }
 
 /// Ends an object of the C library, such as a mutex, by the library's function for that.

@@ -22,6 +22,29 @@ HIDDEN = re.compile(
     r"ldaxr\w*\b.*|stlxr\w*\b.*|cas\w*\b.*|ldadd\w*\b.*|swp\w*\b.*|rdtscp?\b.*|rdrand\b.*|rdseed\b.*)$"
 )
 CALL = re.compile(r"\s(?:call|jmp|bl|b)\s+([A-Za-z_]\w*)(?:@PLT)?$")
+# Accesses that the compiler makes without a call of the checker: by builtin functions for one
+# instruction, by instructions for strings, by masks of vectors, of thread_local variables at fixed
+# places; and all code that is generated when the module is linked.
+SILENT = re.compile(
+    r"\sv?movnt\w*\s|\sv?lddqu\s|\s\w*maskmov\w*\s|\s\w*(?:gather|scatter)\w*\s|.*\(.*\{%k|"
+    r"\scl(?:flush|wb|demote|zero)\w*\s|\s(?:movdir|enqcmd|tile|fx?save|fnsave|fx?rstor|fldenv|fnstenv)\w*\s|"
+    r"\s(?:rep(?:n?[ez])\s+)?(?:cmps|scas|lods)[bwdlq]\b|\s\w*x(?:save|rstor)\w*\s|\s(?:ldnp|stnp|ld[1-4]r?|st[1-4])\s|.*@(?:gottpoff|tpoff|tlsdesc)\b|"
+    r".*\.gnu\.lto_",
+    re.IGNORECASE,
+)
+BODY = re.compile(
+    r"^\s*\.type\s+(\S+), [@%]function\n(.*?)^\s*\.size\s+\1,", re.MULTILINE | re.DOTALL
+)
+# Operands in the function's own frame, constants, and calls that change nothing.
+OWN = re.compile(
+    r"[-\w]*\(%[re][sb]p(?:,[^)]*)?\)|\.L\w+\(%rip\)|\w+@GOTPCREL\(%rip\)|\[(?:sp|x29)\b[^\]]*\]|"
+    r"\[x\d+, :got_lo12:[^\]]*\]|^\s*(?:lea\w*|nop\w*)\s.*|"
+    r"(?:call|bl)\s+(?:__tsan_|__stack_chk_fail)\S*"
+)
+USE = re.compile(
+    r"\(%|\(,%|\(%rip|\[|\s(?:call|bl|blr|rep\w*|(?:movs|stos|lods|cmps|scas)[bwlq])\b"
+)
+DEFINED = re.compile(r"^([\w.$]+):|^\s*\.set\s+([\w.$]+),", re.MULTILINE)
 # Threads, and what is shared by them, in ways that the checker has no model of.
 COMMUNICATES = re.compile(
     r"(?:pthread|sem|thrd|mtx|cnd|tss|mq|shm|aio|epoll|eventfd|timerfd|signalfd|io_uring)_?\w*|call_once|"
@@ -61,6 +84,30 @@ def check(whose: str, text: str, modelled: Container[str]) -> None:
             "builtin function, which the checker cannot follow, so nothing was checked; write it "
             "with std::atomic, or leave it out under a macro given by --flags"
         )
+
+
+def is_silent(text: str) -> bool:
+    """Returns whether some of the code may use memory that other threads use without a call of the
+    checker. Compilers call it at the beginning of each function that they instrument, unless the
+    function uses no memory and calls no other."""
+    if any(SILENT.match(line.split("#")[0]) for line in text.splitlines()):
+        return True
+    entered = {"__wrap_pthread_create"}  # the checker's own
+    entered |= {_whole(name) for name, body in BODY.findall(text) if "__tsan_func_entry" in body}
+    return any(
+        _whole(name) not in entered
+        and any(USE.search(OWN.sub("", line.split("#")[0])) for line in body.splitlines())
+        for name, body in BODY.findall(text)
+    )
+
+
+def _whole(name: str) -> str:
+    """Returns the name of the function that a rarely executed part belongs to."""
+    return name.removesuffix(".cold")
+
+
+def defined(text: str) -> set[str]:
+    return {name for names in DEFINED.findall(text) for name in names if name}
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:

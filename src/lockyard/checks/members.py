@@ -4,7 +4,8 @@
 One line for each member of a lock or client (`object`: offset, size, name, whose), variable
 (`static`: address, size, name; `thread`: offset, size, name), and member of a type, by which
 objects on the heap are named (`type`: the type's size and name; the member's offset, size and
-name).
+name). The first line is `instrumented` if the checker sees each access of the module's code, and
+`silent` if it may not.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from typing import TYPE_CHECKING
 
 from elftools.common.exceptions import DWARFError, ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
 
     from elftools.dwarf.die import DIE
 
+INSTRUMENTED = "instrumented"
+SILENT = "silent"
 MOST_ELEMENTS = 64
 MOST_DEPTH = 8
 LIBRARIES = ("std", "__gnu_cxx", "__cxxabiv1")
@@ -50,6 +54,33 @@ def text(module: Path, entries: Sequence[str]) -> str:
             return "".join(f"{line}\n" for line in found.lines)
         except (ELFError, DWARFError):
             return ""
+
+
+# What every shared object has, from the compiler's and the C library's own files.
+OF_START = frozenset(
+    {"_init", "_fini", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux"}
+    | {"frame_dummy", "call_weak_fn", "_edata", "_end", "__bss_start", "_DYNAMIC", "__dso_handle"}
+    | {"_GLOBAL_OFFSET_TABLE_", "__GNU_EH_FRAME_HDR", "__TMC_END__"}
+)
+
+
+def has_other_code(module: Path, known: Container[str]) -> bool:
+    """Returns whether something was linked in that defines functions which are not known."""
+    with module.open("rb") as file:
+        try:
+            symbols = ELFFile(file).get_section_by_name(".symtab")
+        except ELFError:
+            return True
+        if not isinstance(symbols, SymbolTableSection):
+            return True  # the options leave the symbols out
+        return any(
+            each["st_shndx"] != "SHN_UNDEF"
+            and each["st_info"]["type"] not in ("STT_SECTION", "STT_FILE", "STT_OBJECT", "STT_TLS")
+            and each.name not in OF_START
+            and each.name not in known
+            for each in symbols.iter_symbols()
+            if each.name
+        )
 
 
 @dataclass

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,6 +121,7 @@ class Compiled:
 
     assembler: Path
     dependencies: Path
+    is_silent: bool = False  # it may use shared memory where the checker does not see it
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,11 @@ class Build:
                 f"the header, or name their object or library by --flags:\n{linked.said}"
             )
         listed = place / "module.members"
-        listed.write_text(members.text(module, self.wanted.entries))
+        known = set().union(*(assembly.defined(each.assembler.read_text()) for each in made))
+        is_silent = any(each.is_silent for each in made) or members.has_other_code(module, known)
+        names = members.text(module, self.wanted.entries)
+        seen = members.SILENT if is_silent else members.INSTRUMENTED
+        listed.write_text(f"{seen}\n{names}")
         cache.keep(listed, f"{name}.members")
         kept = cache.keep(module, name)
         cache.tidy([kept, kept.with_name(f"{name}.members")])
@@ -186,8 +191,7 @@ class Build:
         ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
         visible = [f"@{self.recipe.visible}", *(() if language == C else VISIBLE_CXX)]
         dump = made.with_suffix(".dump")
-        if language == C:
-            visible.append(f"{operands.DUMP}={dump}")
+        visible.append(f"{operands.DUMP if language == C else operands.DUMP_CXX}={dump}")
         done = self._ran(
             [
                 *(*language, *ours, *theirs, *self.wanted.flags, *COMPILING, *visible),
@@ -198,18 +202,22 @@ class Build:
             raise glue.refusal(self.wanted, done.said)
         if done.said:
             say(done.said)
-        if dump.is_file():
-            operands.check(
-                str(self.wanted), dump.read_text(errors="replace"), unit.assembler.read_text()
-            )
-        return unit
+        after = dump.read_text(errors="replace") if dump.is_file() else ""
+        code = unit.assembler.read_text()
+        is_silent = assembly.is_silent(code) or operands.has_silent_builtin(after)
+        if language == C:
+            operands.check(str(self.wanted), after, code)
+        else:
+            is_silent |= operands.is_silent(after)
+        return replace(unit, is_silent=is_silent)
 
     def _key(self, made: Sequence[Compiled]) -> str:
         """Hashes what the module is made from: the code, and the folders that its lines name."""
         read = [path for each in made for path in dependencies(each.dependencies.read_text())]
         headers = [hashlib.sha256(path.read_bytes()).digest() for path in read]
         code = [each.assembler.read_bytes() for each in made]
-        return cache.key([self.compiler, self.recipe.wrapped.read_bytes(), *code, *headers])
+        flags = "\n".join(self.wanted.flags)
+        return cache.key([self.compiler, flags, self.recipe.wrapped.read_bytes(), *code, *headers])
 
     def _ran(self, arguments: Sequence[str]) -> Done:
         return run_all([[self.compiler, *arguments]], LIMIT_S)[0]

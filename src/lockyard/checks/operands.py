@@ -3,7 +3,8 @@
 
 GCC instruments loads and stores, and neither the arguments nor the target of a call. For C++ the
 option -fno-elide-constructors makes a copy of each such operand; C has no such option. The
-compiler's dump of the code after the instrumentation has these calls.
+compiler's dump of the code after the instrumentation has these calls. In C++ an object may still be
+made in its place by the function that returns it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DUMP = "-fdump-tree-tsan-lineno"
+DUMP_CXX = "-fdump-tree-tsan"
 PLACE = re.compile(r"\[([^\]\s]+):(\d+):\d+(?: discrim \d+)?\] ")
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
 CALL = re.compile(
@@ -38,6 +40,25 @@ OBJECT = re.compile(r"\.type\s+(\w+), [@%]object|\.comm\s+(\w+),")
 ELSEWHERE = re.compile(r"\b(\w+)@GOT|:got:(\w+)")
 
 
+# The compiler instruments no access of a builtin function, such as one for one instruction.
+BUILTIN = re.compile(r"(?<![\w.])__builtin_(\w+) \(|\.\w*(?:LOAD|STORE)\w* \(")
+WITHOUT_ACCESS = re.compile(
+    r"__(?:tsan|ubsan)_\w+|(?:return|frame)_address|eh_\w+|unwind_resume|cxa_end_cleanup|constant_p|expect\w*|"
+    r"alloca\w*|stack_\w+|va_(?:start|end)|ia32_pause|unreachable|trap|abort|prefetch|object_size|"
+    r"(?:clz|clrsb|ctz|ffs|popcount|parity|bswap)\w*|"
+    r"str(?:n?cmp|n?len|chr|rchr|str)|memchr"  # calls of the checker
+)
+# In the dump of C++ code: a local variable, and a call's target and operands.
+LOCAL_CXX = re.compile(r"  (?!static |extern )[^ ].*[ *&]([\w.$]+)(?: ?\[.*\])?;$")
+CALL_CXX = re.compile(r"\s+(?:(.+?) = (?:\{v\} )?)?[^ {].*? \((.*)\);(?: \[[^\]]+\])*$")
+# The function's own result: its caller's code says what that is.
+RESULT = re.compile(r"<retval>|\*_\d+\(D\)")
+BASE_CXX = re.compile(RESULT.pattern + r"|(?:\w+(?:\.\d+)?)?")
+# In the name of a function: the type of a pointer to a function.
+POINTER = re.compile(r"\(\*\)\([^()]*\)")
+IN_MEMORY = re.compile(r"\*|MEM\b|[^&]*->")
+
+
 def check(whose: str, dump: str, assembler: str) -> None:
     """Raises UsageError for the first call with such an operand."""
     for where, called, operand in hidden(TEXT.sub("0", dump), TEXT.sub("0", assembler)):
@@ -56,6 +77,32 @@ def functions(dump: str, assembler: str) -> set[str]:
 
 def names(pattern: re.Pattern[str], assembler: str) -> set[str]:
     return {name for match in pattern.findall(assembler) for name in match if name}
+
+
+def has_silent_builtin(dump: str) -> bool:
+    """Returns whether a builtin function may access memory."""
+    return any(
+        not (name and WITHOUT_ACCESS.fullmatch(name))
+        for name in BUILTIN.findall(TEXT.sub("0", dump))
+    )
+
+
+def is_silent(dump: str) -> bool:
+    """Returns whether the C++ code has a call whose target or operand may be shared memory."""
+    own: set[str] = set()
+    for line in POINTER.sub("", TEXT.sub("0", dump)).splitlines():
+        if line.startswith(";; Function"):
+            own = set()
+        elif local := LOCAL_CXX.match(line):
+            own.add(local[1])
+        elif call := CALL_CXX.match(line):
+            target = call[1] or "<retval>"
+            base = BASE_CXX.findall(target)[0]
+            if not (SEEN.fullmatch(target) or RESULT.fullmatch(base) or base in own):
+                return True
+            if any(IN_MEMORY.match(each) for each in call[2].split(", ")):
+                return True
+    return False
 
 
 def hidden(dump: str, assembler: str) -> Iterator[tuple[str, str, str]]:

@@ -6,12 +6,15 @@
 #include "clients.hpp"
 #include "library.hpp"
 #include "locks.hpp"
+#include "orders.hpp"
+#include "random_program.hpp"
 #include "structures.hpp"
 
 #include <plain/module.hpp>
 
 using namespace plain_locks;
 namespace library = plain_library;
+namespace orders = plain_orders;
 namespace structures = plain_structures;
 using lockyard::plain::entry_of_client;
 using lockyard::plain::entry_of_lock;
@@ -105,6 +108,21 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<structures::counted<release>>(
         "lifetime: reference count, the last owner does not acquire"),
     entry_of_lock<counting>("deep: a spin that writes"),
+    entry_of_client<orders::read_before_a_word<0>>("race: read before it became a word, by T0"),
+    entry_of_client<orders::ended_and_made<0>>("race: ended and made at the same time, by T0"),
+    entry_of_client<orders::locked_after_its_end<0>>("lifetime: ended by T0, and then locked"),
+    entry_of_client<orders::behind_an_object<0, false>>("lifetime: read behind an object of T0"),
+    entry_of_client<orders::behind_an_object<0, true>>("lifetime: freed behind an object of T0"),
+    entry_of_client<orders::beyond_what_was_read<0>>("lifetime: beyond what T0 has read"),
+    entry_of_client<orders::read_before_a_word<1>>("race: read before it became a word, by T1"),
+    entry_of_client<orders::ended_and_made<1>>("race: ended and made at the same time, by T1"),
+    entry_of_client<orders::locked_after_its_end<1>>("lifetime: ended by T1, and then locked"),
+    entry_of_client<orders::behind_an_object<1, false>>("lifetime: read behind an object of T1"),
+    entry_of_client<orders::behind_an_object<1, true>>("lifetime: freed behind an object of T1"),
+    entry_of_client<orders::beyond_what_was_read<1>>("lifetime: beyond what T1 has read"),
+    entry_of_client<orders::divided_block<0>>("assertion: a block of T0 that waits"),
+    entry_of_client<orders::divided_block<1>>("assertion: a block of T1 that waits"),
+    entry_of_client<plain_random::program>("passed: random"),
 };
 constinit const std::size_t lockyard_plain_entry_count =
     sizeof lockyard_plain_entries / sizeof *lockyard_plain_entries;

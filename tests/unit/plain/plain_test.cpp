@@ -2,6 +2,8 @@
 
 // Programs with plain std::atomic, compiled as modules: what the checker says of each.
 
+#include "random_program.hpp"
+
 #include <plain/program.hpp>
 
 #include <gtest/gtest.h>
@@ -9,10 +11,32 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <fstream>
+#include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace {
+
+/// The program that the module's client runs: no operations, unless a test draws some.
+std::vector<std::vector<unsigned>> drawn_program(plain_random::program::threads);
+std::set<unsigned long> outcomes;
+
+}  // namespace
+
+unsigned lockyard_random_operation(unsigned thread, unsigned position) {
+  const std::vector<unsigned>& all = drawn_program.at(thread);
+  return position < all.size() ? all[position] : 0;
+}
+
+void lockyard_random_outcome(unsigned long seen) {
+  outcomes.insert(seen);
+}
 
 namespace {
 
@@ -127,6 +151,89 @@ TEST(PlainAtomics, replace_the_functions_that_the_list_names) {
     EXPECT_NE(dlsym(RTLD_DEFAULT, name.c_str()), nullptr) << name;
   }
   EXPECT_GT(count, 50U);
+}
+
+struct searched_program {
+  model::found by;
+  std::set<unsigned long> outcomes;
+};
+
+/// A program whose whole search takes longer is left out; the reduced search may not take forever.
+constexpr double seconds_of_whole = 2;
+
+searched_program search_drawn(bool reduces) {
+  const auto clients = plain::clients_of(entries().back(), {});
+  outcomes.clear();
+  searched_program all;
+  all.by = plain::searched([&] {
+    return model::explore(
+        clients, {.reduces = reduces, .workers = 1, .seconds = reduces ? 0.0 : seconds_of_whole});
+  });
+  all.outcomes = outcomes;
+  return all;
+}
+
+/// Draws operations on words, and operations of at most one other family.
+void draw(std::minstd_rand& random, unsigned most) {
+  using plain_random::kind;
+  const auto below = [&](unsigned count) { return static_cast<unsigned>(random() >> 8U) % count; };
+  const auto number = [](kind of) { return static_cast<unsigned>(of); };
+  constexpr std::array families{kind::read_plain, kind::publishes_local, kind::sleeps_for_some_time,
+                                kind::count};
+  const unsigned family = below(families.size());
+  const bool has_words_only = family + 1 == families.size();
+  for (std::vector<unsigned>& thread : drawn_program) {
+    thread.clear();
+    for (unsigned left = 1 + below(most); left != 0; --left) {
+      unsigned does = 1 + below(number(kind::wake));
+      // A third of these are stores, without which most programs would hang.
+      if (below(3) == 0) does = number(kind::wake);
+      if (!has_words_only && below(2) == 0) {
+        const unsigned first = number(families[family]);
+        does = first + below(number(families[family + 1]) - first);
+      }
+      thread.push_back(does | below(2) << 6U | (1 + below(2)) << 7U | below(2) << 9U);
+    }
+  }
+}
+
+std::string text_of_drawn() {
+  std::string text;
+  for (const std::vector<unsigned>& thread : drawn_program) {
+    text += "thread:";
+    for (const unsigned each : thread) {
+      text += " " + std::to_string(each & 63U) + "(" + std::to_string(each >> 6U & 1U) + "," +
+              std::to_string(each >> 7U & 3U) + "," + std::to_string(each >> 9U & 1U) + ")";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+/// LOCKYARD_ORACLE_PROGRAMS gives another number of programs than the usual one, _FIRST the seed of
+/// the first one, and _OPERATIONS the most that a thread has.
+TEST(PlainAtomics, have_the_same_outcomes_with_and_without_reduction) {
+  const auto given = [](const char* name, std::uint64_t otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  };
+  const std::uint64_t count = given("LOCKYARD_ORACLE_PROGRAMS", 60);
+  const std::uint64_t first = given("LOCKYARD_ORACLE_FIRST", 1);
+  const auto most = static_cast<unsigned>(given("LOCKYARD_ORACLE_OPERATIONS", 2));
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    std::minstd_rand random{static_cast<unsigned>(seed * 2654435761U + 17)};
+    draw(random, most);
+    const searched_program whole = search_drawn(false);
+    if (!whole.by.left_out.empty()) continue;
+    const searched_program reduced = search_drawn(true);
+    EXPECT_EQ(reduced.by.passed(), whole.by.passed())
+        << "seed " << seed << ":\n"
+        << text_of_drawn() << text_of(reduced.by) << text_of(whole.by);
+    if (!whole.by.passed()) continue;
+    EXPECT_EQ(reduced.outcomes, whole.outcomes) << "seed " << seed << ":\n" << text_of_drawn();
+    EXPECT_TRUE(whole.by.bounded.empty() || !reduced.by.bounded.empty()) << "seed " << seed;
+  }
+  for (std::vector<unsigned>& thread : drawn_program) thread.clear();
 }
 
 }  // namespace

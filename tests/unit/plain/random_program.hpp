@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A program whose operations the test draws, in the form that `lockyard check --client` takes.
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <ctime>
+#include <mutex>
+#include <thread>
+
+extern "C" {
+/// Defined by the test, and not seen by the checker. Zero ends a thread.
+unsigned lockyard_random_operation(unsigned thread, unsigned position);
+void lockyard_random_outcome(unsigned long seen);
+}
+
+namespace plain_random {
+
+enum class kind : unsigned {
+  ends,
+  load,
+  store,
+  exchange,
+  compare_strong,
+  compare_weak,
+  fence,
+  spin_load,
+  spin_yield,
+  spin_compare,
+  spin_exchange,
+  spin_either,
+  spin_counted,
+  sleep,
+  wake,
+  // Plain data, and locks around it.
+  read_plain,
+  write_plain,
+  spin_writes_plain,
+  spin_reads_plain,
+  section,
+  tries_section,
+  read_section,
+  waits_for_condition,
+  notifies,
+  initialises,
+  // Memory that ends.
+  publishes_local,
+  spins_on_local,
+  calls_deeper,
+  publishes_heap,
+  publishes_own,
+  reads_published,
+  writes_published,
+  frees_published,
+  // Deadlines.
+  sleeps_for_some_time,
+  waits_for_some_time,
+  locks_for_some_time,
+  count,
+};
+
+/// The bits of an operation: its kind, its word, its value, and whether its order is weak.
+struct operation {
+  kind does;
+  unsigned where;
+  int value;
+  bool is_weak;
+
+  static operation of(unsigned bits) {
+    return {static_cast<kind>(bits & 63U), bits >> 6U & 1U, static_cast<int>(bits >> 7U & 3U),
+            (bits >> 9U & 1U) != 0};
+  }
+};
+
+struct initialised {
+  int value;
+  initialised() : value{1} {}
+};
+
+struct program {
+  static constexpr unsigned threads = 3;
+  static inline thread_local int own = 0;
+  std::atomic<int> words[2]{0, 0};
+  std::atomic<int*> published{nullptr};
+  int plain = 0;
+  std::mutex lock;
+  pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+  std::condition_variable condition;
+  unsigned long seen[threads]{};
+
+  template <std::memory_order Load, std::memory_order Store, std::memory_order Both>
+  unsigned uses_words(const operation& by) {
+    std::atomic<int>& word = words[by.where];
+    std::atomic<int>& other = words[1 - by.where];
+    int expected = 0;
+    switch (by.does) {
+      case kind::load: return static_cast<unsigned>(word.load(Load));
+      case kind::store: word.store(by.value, Store); break;
+      case kind::exchange: return static_cast<unsigned>(word.exchange(by.value, Both));
+      case kind::compare_strong:
+        return word.compare_exchange_strong(expected, by.value, Both, Load)
+                   ? 4
+                   : static_cast<unsigned>(expected);
+      case kind::compare_weak:
+        return word.compare_exchange_weak(expected, by.value, Both, Load)
+                   ? 4
+                   : static_cast<unsigned>(expected);
+      case kind::fence:
+        std::atomic_thread_fence(by.value == 1 ? std::memory_order_seq_cst : Both);
+        break;
+      case kind::spin_load:
+        while (word.load(Load) != by.value) {
+        }
+        break;
+      case kind::spin_yield:
+        while (word.load(Load) == 0) std::this_thread::yield();
+        break;
+      case kind::spin_compare:
+        while (!word.compare_exchange_weak(expected, by.value, Both, Load)) expected = 0;
+        break;
+      case kind::spin_exchange:
+        while (word.exchange(by.value, Both) == by.value) {
+        }
+        break;
+      case kind::spin_either:
+        while (word.load(Load) == 0 && other.load(Load) == 0) {
+        }
+        break;
+      case kind::spin_counted:
+        for (int i = 0; i < 3 && word.load(Load) == 0; ++i) {
+        }
+        break;
+      case kind::sleep: word.wait(0, Load); break;
+      case kind::wake:
+        word.store(by.value, Store);
+        word.notify_all();
+        break;
+      case kind::spin_writes_plain:
+        while (word.load(Load) == 0) plain = by.value;
+        break;
+      case kind::spin_reads_plain:
+        while (word.load(Load) == 0 && plain == 0) {
+        }
+        break;
+      case kind::publishes_heap: published.store(new int{by.value}, Store); break;
+      case kind::publishes_own:
+        own = by.value;
+        published.store(&own, Store);
+        break;
+      case kind::reads_published: {
+        const int* const from = published.load(Load);
+        return from == nullptr ? 5 : static_cast<unsigned>(*from);
+      }
+      case kind::writes_published:
+        if (int* const to = published.load(Load)) *to = by.value;
+        break;
+      case kind::frees_published: delete published.exchange(nullptr, Both); break;
+      case kind::publishes_local: publish_local<Store>(by); break;
+      case kind::spins_on_local: spin_on_local<Load, Store>(by); break;
+      default: return uses_locks(by);
+    }
+    return 0;
+  }
+
+  template <std::memory_order Store>
+  [[gnu::noinline]] void publish_local(const operation& by) {
+    int local = by.value;
+    published.store(&local, Store);
+    words[by.where].store(1, Store);
+  }
+
+  template <std::memory_order Load, std::memory_order Store>
+  [[gnu::noinline]] void spin_on_local(const operation& by) {
+    int local = by.value;
+    published.store(&local, Store);
+    while (words[by.where].load(Load) == 0) local = by.value;
+  }
+
+  [[gnu::noinline]] unsigned call_deeper(const operation& by) {
+    volatile int large[64];
+    large[by.where] = by.value;
+    const int found = words[by.where].load(std::memory_order_relaxed);
+    return static_cast<unsigned>(found + large[by.where]) & 7U;
+  }
+
+  unsigned uses_locks(const operation& by) {
+    const timespec soon{1, 0};
+    int* const word = reinterpret_cast<int*>(&words[by.where]);
+    switch (by.does) {
+      case kind::read_plain: return static_cast<unsigned>(plain);
+      case kind::write_plain: plain = by.value; break;
+      case kind::section: {
+        const std::scoped_lock held{lock};
+        return static_cast<unsigned>(plain++) & 7U;
+      }
+      case kind::tries_section: {
+        const std::unique_lock held{lock, std::try_to_lock};
+        return held ? static_cast<unsigned>(plain++) & 7U : 7;
+      }
+      case kind::read_section: {
+        pthread_rwlock_rdlock(&shared);
+        const int found = plain;
+        pthread_rwlock_unlock(&shared);
+        return static_cast<unsigned>(found) & 7U;
+      }
+      case kind::waits_for_condition: {
+        std::unique_lock held{lock};
+        while (plain == 0) condition.wait(held);
+        return static_cast<unsigned>(plain) & 7U;
+      }
+      case kind::notifies: {
+        {
+          const std::scoped_lock held{lock};
+          plain = by.value;
+        }
+        if (by.is_weak) {
+          condition.notify_one();
+        } else {
+          condition.notify_all();
+        }
+        break;
+      }
+      case kind::initialises: {
+        static const initialised made;
+        return static_cast<unsigned>(made.value);
+      }
+      case kind::calls_deeper: return call_deeper(by);
+      case kind::sleeps_for_some_time:
+        return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, &soon, nullptr, 0) == 0 ? 1 : 2;
+      case kind::waits_for_some_time: {
+        std::unique_lock held{lock};
+        return pthread_cond_timedwait(condition.native_handle(), lock.native_handle(), &soon) == 0
+                   ? 1
+                   : 2;
+      }
+      case kind::locks_for_some_time: {
+        if (pthread_mutex_timedlock(lock.native_handle(), &soon) != 0) return 7;
+        const int found = plain++;
+        lock.unlock();
+        return static_cast<unsigned>(found) & 3U;
+      }
+      default: return 0;
+    }
+    return 0;
+  }
+
+  void thread(unsigned index) {
+    using enum std::memory_order;
+    unsigned long all = 1;
+    for (unsigned i = 0; const unsigned bits = lockyard_random_operation(index, i); ++i) {
+      const operation by = operation::of(bits);
+      all = all * 8 + (by.is_weak ? uses_words<relaxed, relaxed, relaxed>(by)
+                                  : uses_words<acquire, release, acq_rel>(by));
+    }
+    seen[index] = all;
+  }
+
+  void finish() {
+    unsigned long all = static_cast<unsigned long>(words[0].load() * 4 + words[1].load());
+    for (const unsigned long each : seen) all = all * 1024 + each;
+    lockyard_random_outcome(all);
+  }
+};
+
+}  // namespace plain_random
