@@ -196,7 +196,10 @@ CASES = (
     ),
 )
 # A whole search takes longer than the test may: loops fail for no reason, or publish the time.
-SAMPLED = {"boost_stack.cpp", "boost_queue.cpp", "folly.hpp:distributed_mutex"}
+SAMPLED = {
+    *("boost_stack.cpp", "boost_queue.cpp"),
+    *("abseil_mutex.hpp:mutex", "folly.hpp:distributed_mutex"),
+}
 
 
 def checked(case: Case, environment: dict[str, str], *include: Path) -> tuple[str, str]:
