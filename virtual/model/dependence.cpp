@@ -123,12 +123,10 @@ upcoming execution::upcoming_of(const thread_record& of) const {
 /// has_news() tells instead.
 bool execution::depends_on_step(const thread_record& of) const {
   const upcoming next = upcoming_of(of);
-  const bool is_of_one_word = next != upcoming::sleeps && next != upcoming::wakes &&
-                              next != upcoming::section && next != upcoming::other;
+  const bool may_use_memory = next == upcoming::sleeps || next == upcoming::wakes ||
+                              next == upcoming::section || next == upcoming::other;
   // Code without a world uses memory besides words.
-  if (!is_of_one_word && name_of_memory != nullptr) {
-    return done_.any() || !done_.newest.empty();
-  }
+  if (may_use_memory && name_of_memory != nullptr) return done_.any() || !done_.newest.empty();
   switch (next) {
     case upcoming::alone:
     case upcoming::reads: return false;
