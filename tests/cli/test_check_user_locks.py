@@ -84,6 +84,15 @@ struct client {
 };
 """
 
+ARCHIVED = """
+#include <cassert>
+extern "C" int step(void);
+struct client {
+  static constexpr unsigned threads = 1;
+  void thread(unsigned) { assert(step() == 1); }
+};
+"""
+
 
 @pytest.fixture
 def check(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Outcome]:
@@ -153,6 +162,24 @@ def test_checks_a_client_of_ones_own(check: Callable[..., Outcome]) -> None:
     failed = check("--client", "relaxed.cpp")
     assert failed.returncode == 4, failed.stderr
     assert "reads plain data value_ that T0 writes at the same time" in failed.stdout
+
+
+@pytest.mark.parametrize("flags", ["kept/libstep.a", "-Lkept -lstep"])
+def test_links_a_changed_archive_again(
+    check: Callable[..., Outcome], tmp_path: Path, flags: str
+) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "archived.cpp").write_text(ARCHIVED)
+    checked = []
+    for amount in (1, 1, 2):
+        source = tmp_path / "step.c"
+        source.write_text(f"int step(void) {{ return {amount}; }}\n")
+        subprocess.run(["gcc", "-c", "-fPIC", source], cwd=tmp_path, check=True)
+        subprocess.run(["ar", "rc", "kept/libstep.a", "step.o"], cwd=tmp_path, check=True)
+        checked.append(check("--client", "archived.cpp", "--flags", flags))
+    assert [each.returncode for each in checked] == [0, 0, 4], checked
+    assert ["compiled in" in each.stderr for each in checked] == [True, False, True]
+    assert checked[1].stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,15 @@ runtime: the checker has the functions that the compiler calls for each access.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import re
-import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.checker import checker_path
 from lockyard.checks import assembly, glue, members, operands
-from lockyard.errors import MissingCapabilityError, UsageError
+from lockyard.checks.recipe import Recipe
+from lockyard.errors import UsageError
 from lockyard.measure.session import say
 from lockyard.user_locks import cache
 from lockyard.user_locks.build import dependencies
@@ -44,57 +41,14 @@ COMPILING = (
     "-fno-gnu-unique",
     "-Wno-tsan",
 )
+# The compiler's remark on objects and archives among the flags, which are for the linker.
+UNUSED = re.compile(r"^.*: linker input file unused because linking not done\n?", re.MULTILINE)
+# Flags that concern the compiler alone; all others may make the linker read a file.
+OF_COMPILER = re.compile(r"-(?:[DUIfmOg].*|std=.*|pthread|pedantic.*|W(?!l,).*)")
 # The compiler must not remove, merge or move an access before the instrumentation sees it, or a
 # race is left out: plain/visible.txt says how. A call's operands are not instrumented, so an
 # aggregate that is passed or returned has to be copied where the source says so.
 VISIBLE_CXX = ("-fno-elide-constructors",)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to compile for this checker; CMake writes it next to the checker."""
-
-    compiler: str
-    include: Path
-
-    @classmethod
-    def read(cls) -> Recipe:
-        path = checker_path().with_name("lockyard-checker.json")
-        try:
-            said = json.loads(path.read_text())
-            recipe = cls(said["compiler"], path.parent / said["include"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise MissingCapabilityError(
-                f"the checker's recipe {path} is missing or damaged ({error}), so --lock and "
-                "--client cannot compile anything; reinstall lockyard, or correct or unset "
-                "LOCKYARD_CHECKER"
-            ) from None
-        return recipe
-
-    @property
-    def wrapped(self) -> Path:
-        return self.include / "plain" / "wrapped.txt"
-
-    @property
-    def visible(self) -> Path:
-        return self.include / "plain" / "visible.txt"
-
-    @property
-    def modelled(self) -> frozenset[str]:
-        """Returns the functions that the checker has models of."""
-        return frozenset(re.findall(r"--wrap=(\S+)", self.wrapped.read_text()))
-
-    def found_compiler(self) -> str:
-        chosen = os.environ.get("CXX") or ""
-        names = [chosen] if chosen else [self.compiler, "g++"]
-        path = next((found for name in names if (found := shutil.which(name))), None)
-        if path is None:
-            raise MissingCapabilityError(
-                f"the compiler {chosen or 'g++'} is not installed, so --lock and --client cannot "
-                "compile anything; "
-                + ("correct or unset CXX" if chosen else "install g++ (apt-get install -y g++)")
-            )
-        return path
 
 
 def to(result: Path, source: Path) -> list[str]:
@@ -139,30 +93,13 @@ class Build:
         if program := self.wanted.program:
             language = C if self.wanted.is_c else (STANDARD,)
             made.append(self._compiled(place / "program", Path(program).resolve(), language))
-        name = f"module.{self._key(made)}.so"
+        # Only the linker knows which files the flags mean, so the key has what it makes of them.
+        linked = self._linked(place, made) if self._may_link_files else None
+        name = f"module.{self._key(made, linked)}.so"
         found = cache.find(name)
         if found is not None and cache.find(f"{name}.members") is not None:
             return found
-        for each in made:
-            assembly.check(str(self.wanted), each.assembler.read_text(), self.recipe.modelled)
-        module = place / "module.so"
-        linked = self._ran(
-            [
-                "-shared",
-                "-Wl,-z,now",
-                "-Wl,-Bsymbolic",  # its main() is its own
-                f"-Wl,@{self.recipe.wrapped}",
-                *(str(each.assembler) for each in made),
-                *("-o", str(module)),
-                *self.wanted.flags,
-                "-pthread",
-            ]
-        )
-        if not linked.succeeded:
-            raise UsageError(
-                f"{self.wanted}: does not link, {CONSEQUENCE}; put the missing definitions into "
-                f"the header, or name their object or library by --flags:\n{linked.said}"
-            )
+        module = linked or self._linked(place, made)
         listed = place / "module.members"
         known = set().union(*(assembly.defined(each.assembler.read_text()) for each in made))
         is_silent = any(each.is_silent for each in made) or members.has_other_code(module, known)
@@ -190,6 +127,8 @@ class Build:
         include = self.recipe.include
         ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
         visible = [f"@{self.recipe.visible}", *(() if language == C else VISIBLE_CXX)]
+        # Otherwise no two builds have the same code.
+        ours.append(f"-fdebug-prefix-map={made.parent}=.")
         dump = made.with_suffix(".dump")
         visible.append(f"{operands.DUMP if language == C else operands.DUMP_CXX}={dump}")
         done = self._ran(
@@ -200,8 +139,8 @@ class Build:
         )
         if not done.succeeded:
             raise glue.refusal(self.wanted, done.said)
-        if done.said:
-            say(done.said)
+        if said := UNUSED.sub("", done.said):
+            say(said)
         after = dump.read_text(errors="replace") if dump.is_file() else ""
         code = unit.assembler.read_text()
         is_silent = assembly.is_silent(code) or operands.has_silent_builtin(after)
@@ -211,11 +150,41 @@ class Build:
             is_silent |= operands.is_silent(after)
         return replace(unit, is_silent=is_silent)
 
-    def _key(self, made: Sequence[Compiled]) -> str:
-        """Hashes what the module is made from: the code, and the folders that its lines name."""
+    @property
+    def _may_link_files(self) -> bool:
+        """Whether the flags may name objects, archives, or folders in which the linker looks."""
+        return any(not OF_COMPILER.fullmatch(flag) for flag in self.wanted.flags)
+
+    def _linked(self, place: Path, made: Sequence[Compiled]) -> Path:
+        for each in made:
+            assembly.check(str(self.wanted), each.assembler.read_text(), self.recipe.modelled)
+        module = place / "module.so"
+        done = self._ran(
+            [
+                "-shared",
+                "-Wl,-z,now",
+                "-Wl,-Bsymbolic",  # its main() is its own
+                f"-Wl,@{self.recipe.wrapped}",
+                *(str(each.assembler) for each in made),
+                *("-o", str(module)),
+                *self.wanted.flags,
+                "-pthread",
+            ]
+        )
+        if not done.succeeded:
+            raise UsageError(
+                f"{self.wanted}: does not link, {CONSEQUENCE}; put the missing definitions into "
+                f"the header, or name their object or library by --flags:\n{done.said}"
+            )
+        return module
+
+    def _key(self, made: Sequence[Compiled], linked: Path | None) -> str:
+        """Hashes what the module is made from: the code, the folders that its lines name, and the
+        files that the flags add."""
         read = [path for each in made for path in dependencies(each.dependencies.read_text())]
         headers = [hashlib.sha256(path.read_bytes()).digest() for path in read]
         code = [each.assembler.read_bytes() for each in made]
+        code += [linked.read_bytes()] if linked else []
         flags = "\n".join(self.wanted.flags)
         return cache.key([self.compiler, flags, self.recipe.wrapped.read_bytes(), *code, *headers])
 
