@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from lockyard.checks import assembly
+from lockyard.checks import assembly, imports
 from lockyard.checks.glue import Wanted
 from lockyard.errors import UsageError
 
@@ -49,3 +50,21 @@ def test_meetings_of_threads_without_a_model_are_refused(called: str) -> None:
 @pytest.mark.parametrize("called", ["pthread_attr_init", "pthread_mutexattr_settype", "strlen"])
 def test_other_calls_are_not(called: str) -> None:
     assembly.check("x", f"\tcall\t{called}@PLT\n", ())
+
+
+def test_refused_calls_have_their_names_in_the_source() -> None:
+    with pytest.raises(UsageError, match=r"calls `std::random_device::_M_getval\(\)`"):
+        assembly.check("x", "\tcall\t_ZNSt13random_device9_M_getvalEv@PLT\n", ())
+
+
+def test_unseen_functions_have_their_names_in_the_source(tmp_path: Path) -> None:
+    source = tmp_path / "library.cpp"
+    source.write_text(
+        "namespace my { struct log { log(); }; template <class T> void note(T); }\n"
+        'struct derived : my::log {}; extern "C" void plain();\n'
+        "void use() { my::log own; derived other; my::note<int>(1); plain(); }\n"
+    )
+    module = tmp_path / "library.so"
+    subprocess.run(["g++", "-shared", "-fPIC", source, "-o", module], check=True)
+    names = ["my::log::log()", "plain", "void my::note<int>(int)"]
+    assert sorted(imports.unseen(module)) == names

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lockyard.cxx_names import demangled
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,14 +68,15 @@ def check(whose: str, text: str, modelled: Container[str]) -> None:
     for where, called in _calls(text):
         if called in modelled or called in defined:
             continue
+        name = demangled(called)
         if COMMUNICATES.fullmatch(called) and not ATTRIBUTES.fullmatch(called):
             raise UsageError(
-                f"{whose}: {where} calls `{called}`, which the checker has no model of, so nothing "
+                f"{whose}: {where} calls `{name}`, which the checker has no model of, so nothing "
                 "was checked; leave the call out under a macro given by --flags"
             )
         if DIFFERS.fullmatch(called):
             raise UsageError(
-                f"{whose}: {where} calls `{called}`, whose result differs from run to run, so "
+                f"{whose}: {where} calls `{name}`, whose result differs from run to run, so "
                 "nothing was checked; the checker runs each execution many times: use a fixed "
                 "value under a macro given by --flags"
             )

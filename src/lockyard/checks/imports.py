@@ -14,6 +14,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from lockyard.cxx_names import demangled
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -49,4 +51,5 @@ def unseen(module: Path) -> tuple[str, ...]:
     except (OSError, ELFError):
         return ()
     names = [each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF" and each.name]
-    return tuple(name for name in names if not KNOWN.fullmatch(name))
+    # Both forms of a constructor have one name in the source.
+    return tuple(dict.fromkeys(demangled(name) for name in names if not KNOWN.fullmatch(name)))

@@ -152,7 +152,7 @@ class Build:
 
     @property
     def _may_link_files(self) -> bool:
-        """Whether the flags may name objects, archives, or folders in which the linker looks."""
+        """Returns whether the flags may name objects, archives, or folders in which the linker looks."""
         return any(not OF_COMPILER.fullmatch(flag) for flag in self.wanted.flags)
 
     def _linked(self, place: Path, made: Sequence[Compiled]) -> Path:

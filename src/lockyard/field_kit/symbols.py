@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+
+from lockyard.cxx_names import demangled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -187,24 +188,3 @@ def module_of(elf: ELFFile, shift: int) -> Module:
         table(symbols[kinds == _VARIABLE]),
         table(symbols[np.isin(kinds, _FUNCTIONS)]),
     )
-
-
-def demangled(name: str) -> str:
-    """Returns the C++ name, by the C++ runtime's own function, where there is one."""
-    if not name.startswith("_Z"):
-        return name
-    try:
-        runtime = ctypes.CDLL("libstdc++.so.6")
-    except OSError:
-        return name
-    demangle = runtime["__cxa_demangle"]
-    demangle.restype = ctypes.c_void_p
-    status = ctypes.c_int()
-    found = demangle(name.encode(), None, None, ctypes.byref(status))
-    if not found:
-        return name
-    text = ctypes.string_at(found).decode(errors="replace")
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    free(found)
-    return text
