@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lockyard.checks import assembly, imports
+from lockyard.checks import assembly, imports, type_names
 from lockyard.checks.glue import Wanted
 from lockyard.errors import UsageError
 
@@ -68,3 +68,17 @@ def test_unseen_functions_have_their_names_in_the_source(tmp_path: Path) -> None
     subprocess.run(["g++", "-shared", "-fPIC", source, "-o", module], check=True)
     names = ["my::log::log()", "plain", "void my::note<int>(int)"]
     assert sorted(imports.unseen(module)) == names
+
+
+def test_types_are_found_with_their_namespaces() -> None:
+    text = """
+namespace a::b { inline namespace v1 { class alignas(64) one final : base<int> { struct in {}; };
+void f() { struct hidden {}; const char* s = "class quoted {"; }
+}
+template <class T = x<int>> struct [[nodiscard]] two { void lock() { if (0) {} } };
+using three = two<int>; }
+typedef a::b::one four; struct forward; enum class no_lock { x }; struct five { int i; } object;
+"""
+    found = {each.shown for each in type_names.declared(text)}
+    names = {"a::b::v1::one", "a::b::v1::one::in", "a::b::two<...>", "a::b::three", "four", "five"}
+    assert found == names

@@ -188,7 +188,7 @@ def test_links_a_changed_archive_again(
         ("my.hpp:my::large_lock", "an atomic object is larger than 16 bytes", "make it smaller"),
         ("my.hpp:my::assembled_lock", "has the instruction `xchg", "write it with std::atomic"),
         ("my.hpp:my::no_lock", "it lacks lock() or unlock()", "add the missing functions"),
-        ("my.hpp:my::absent", "declares no type my::absent", "write the type"),
+        ("threaded.hpp:my::none", "declares no type my::none", "choose from my::threaded\n"),
         ("misspelt.hpp:my::misspelt", "does not compile", "fix the errors"),
         ("threaded.hpp:my::threaded", "creates a thread", "give the client more threads"),
         ("nowhere.hpp:my::ttas", "there is no file nowhere.hpp", "correct the path"),
@@ -202,6 +202,28 @@ def test_says_what_it_cannot_check(
     assert cause in checked.stderr
     assert "nothing was checked" in checked.stderr
     assert remedy in checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("types", "cause", "remedy"),
+    [
+        (["ttas"], "my.hpp declares no type ttas", "did you mean my::ttas or"),
+        (["my::unshaerd"], "my.hpp declares no type my::unshaerd", "did you mean my::unshared?"),
+        (["my::ttas", "my::no_loc"], "declares no type my::no_loc", "did you mean my::no_lock"),
+        (["my::basic_ttas"], "is a template without its arguments", "as in my::basic_ttas<...>"),
+        (["my::basic_ttas<1>"], "`my::basic_ttas<1>` is not a type", "what the compiler reports: "),
+        (["my::absent"], "my::absent is not a type (`void my::absent()`)", "write the type with"),
+    ],
+)
+def test_names_the_types_that_a_wrong_type_may_mean(
+    check: Callable[..., Outcome], types: list[str], cause: str, remedy: str
+) -> None:
+    checked = check(*(word for each in types for word in ("--lock", f"my.hpp:{each}")))
+    assert checked.returncode == 2, checked.stdout
+    (line,) = checked.stderr.splitlines()
+    assert line.startswith(f"lockyard: --lock my.hpp:{types[-1]}: ")
+    assert f"{cause}, so nothing was checked; " in line
+    assert remedy in line
 
 
 def test_refuses_a_compiler_whose_instrumentation_leaves_accesses_out(

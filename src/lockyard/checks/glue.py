@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockyard.checks import type_names
 from lockyard.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from lockyard.user_locks.lock_spec import UserLock
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
-READERS = ".readers"  # of a lock that has lock_shared(); ends the name of this check
+MOST_LISTED = 8  # types in a message
+READERS = ".readers"  # ends the name of the check of a lock that has lock_shared()
 
 
 # A function main at the beginning of a declaration, or after its type.
@@ -73,8 +77,10 @@ def text(wanted: Wanted) -> str:
     types = [CLIENT] if wanted.client else [each.type_name for each in wanted.locks]
     kind = "client" if wanted.client else "lock"
     includes = "".join(f"# 1 {origin}\n#include {_quoted(file)}\n" for file in dict.fromkeys(files))
+    origins = [wanted] if wanted.client else wanted.locks
     named = "".join(
-        f"# 1 {origin}\nusing checked_{number} = {name};\n" for number, name in enumerate(types)
+        f"# 1 {_quoted(str(each))}\nusing checked_{number} = {name};\n"
+        for number, (each, name) in enumerate(zip(origins, types, strict=True))
     )
     made = [
         f"entry_of_{kind}<checked_{number}>({_quoted(name)})"
@@ -114,8 +120,9 @@ def _program(file: str) -> str:
     )
 
 
-def refusal(wanted: Wanted, said: str) -> UsageError:
-    """Converts the compiler's errors into one message of ours, followed by the compiler's own."""
+def refusal(wanted: Wanted, said: str, own_text: Callable[[], str]) -> UsageError:
+    """Converts the compiler's errors into one message of ours, followed by the compiler's own if
+    they say more. `own_text` returns the text of the user's headers."""
     first = next((line for line in said.splitlines() if "error:" in line), "")
     lacks = re.search(r"static assertion failed(?: due to requirement '.*')?: (it .*)", said)
     if lacks and "plain/module.hpp" in first:
@@ -126,24 +133,54 @@ def refusal(wanted: Wanted, said: str) -> UsageError:
         )
         ours = f"not a {kind} that can be checked, because {lacks[1]}, so nothing was checked; "
         return UsageError(f"{wanted}: {ours}{form}:\n{said}")
-    if first.startswith(("--lock ", "--client ")):
-        file, name = (
-            (wanted.client, CLIENT)
-            if wanted.client
-            else (wanted.locks[0].header, wanted.locks[0].type_name)
-        )
+    if wanted.client and first.startswith("--client "):
         return UsageError(
-            f"{wanted}: {file} declares no type {name}, so nothing was checked; write the type "
-            "with its namespaces and template arguments, as a program would after the #include:"
-            f"\n{said}"
-            if not wanted.client
-            else f"{wanted}: {file} declares no class {name}, so nothing was checked; a client is "
-            f"a class of that name with `threads` and `thread(unsigned)`:\n{said}"
+            f"{wanted}: {wanted.client} declares no class {CLIENT}, so nothing was checked; write "
+            f"a class of that name with `threads` and `thread(unsigned)`"
         )
+    at_fault = [each for each in wanted.locks if first.startswith(f"{each}:1:")]
+    if at_fault and "fatal error:" not in first:
+        why = first.partition("error: ")[2]
+        return _wrong_type(at_fault[0], why, said, type_names.declared(own_text()))
     return UsageError(
         f"{wanted}: does not compile, so nothing was checked; fix the errors that the compiler "
         f"reports:\n{said}"
     )
+
+
+def _wrong_type(
+    lock: UserLock, why: str, said: str, known: Sequence[type_names.Declared]
+) -> UsageError:
+    """Says why the compiler took no type from the option, which it explained with `why`."""
+    name = lock.type_name
+    if found := type_names.find(name, known):
+        if found.is_template and "<" not in name:
+            return UsageError(
+                f"{lock}: {name} is a template without its arguments, so nothing was checked; "
+                f"add them, as in {name}<...>"
+            )
+        return UsageError(
+            f"{lock}: {lock.header} declares {found.shown}, but `{name}` is not a type, so nothing "
+            f"was checked; correct what the compiler reports: {why}"
+        )
+    other = re.search(r"note: '(.*)' (?:previously )?declared here", said)
+    if other and re.search(rf"\b{re.escape(name.rpartition('::')[2])}\b", other[1]):
+        cause = f"{name} is not a type (`{other[1]}`)"
+    else:
+        cause = f"{lock.header} declares no type {name}"
+    near = [each.shown for each in type_names.near(name, known)]
+    if not near and (meant := re.search(r"'(\w+)'.* did you mean '([\w:]+)'", why)):
+        near = [re.sub(rf"\b{meant[1]}\b", meant[2], name)]
+    if near:
+        remedy = f"did you mean {' or '.join(near)}?"
+    elif 0 < len(known) <= MOST_LISTED:
+        remedy = f"choose from {', '.join(each.shown for each in known)}"
+    else:
+        remedy = (
+            "write the type with its namespaces and template arguments, as a program would after "
+            "the #include"
+        )
+    return UsageError(f"{lock}: {cause}, so nothing was checked; {remedy}")
 
 
 def _quoted(value: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.checks import assembly, glue, members, operands
+from lockyard.checks import assembly, glue, members, operands, type_names
 from lockyard.checks.recipe import Recipe
 from lockyard.errors import UsageError
 from lockyard.measure.session import say
@@ -138,7 +138,12 @@ class Build:
             ]
         )
         if not done.succeeded:
-            raise glue.refusal(self.wanted, done.said)
+
+            def own_text() -> str:
+                read = self._ran([*language, *ours, *theirs, *self.wanted.flags, "-E", str(source)])
+                return type_names.own_text(read.said, include)
+
+            raise glue.refusal(self.wanted, done.said, own_text)
         if said := UNUSED.sub("", done.said):
             say(said)
         after = dump.read_text(errors="replace") if dump.is_file() else ""
@@ -152,7 +157,7 @@ class Build:
 
     @property
     def _may_link_files(self) -> bool:
-        """Returns whether the flags may name objects, archives, or folders in which the linker looks."""
+        """Returns whether the flags may name files, or folders of files, for the linker."""
         return any(not OF_COMPILER.fullmatch(flag) for flag in self.wanted.flags)
 
     def _linked(self, place: Path, made: Sequence[Compiled]) -> Path:
