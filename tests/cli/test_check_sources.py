@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lockyard.checks import assembly, imports, type_names
+from lockyard.checks import assembly, imports, lifetimes, type_names
 from lockyard.checks.glue import Wanted
 from lockyard.errors import UsageError
 
@@ -82,3 +82,13 @@ typedef a::b::one four; struct forward; enum class no_lock { x }; struct five { 
     found = {each.shown for each in type_names.declared(text)}
     names = {"a::b::v1::one", "a::b::v1::one::in", "a::b::two<...>", "a::b::three", "four", "five"}
     assert found == names
+
+
+def test_the_use_that_is_not_ordered_with_an_end_is_found() -> None:
+    """T0 uses the word three times: the first use happens before the end, by way of T2."""
+    rows = [(0, "x", []), (0, "y", []), (2, "y", [1]), (0, "x", []), (0, "x", []), (1, "y", [2])]
+    steps = [{"thread": of, "word": word, "text": "", "after": a} for of, word, a in rows]
+    text = "x is destroyed although another thread's use does not happen before"
+    end = {"thread": 1, "word": "", "text": text, "after": [], "conflicts_with": None}
+    assert lifetimes.with_other_use([*steps, end])[-1]["conflicts_with"] == 4
+    assert lifetimes.with_other_use([*steps[:3], steps[5], end])[-1] == end

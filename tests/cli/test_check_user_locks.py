@@ -56,6 +56,13 @@ struct unshared : ttas {
   void lock_shared() {}
   void unlock_shared() {}
 };
+struct late : ttas {
+  std::atomic<int> left_{0};
+  void unlock() {
+    ttas::unlock();
+    left_.store(1, std::memory_order_relaxed);
+  }
+};
 struct no_lock { void lock() {} };
 void absent();
 struct misspelt { void lock() { absent(); } void unlock() {} };
@@ -153,6 +160,23 @@ def test_checks_the_readers_of_a_lock_and_replays_them(check: Callable[..., Outc
     replayed = check(*command[1].split())
     assert replayed.returncode == 4, replayed.stderr
     assert "plain data of the critical section that another thread uses" in replayed.stdout
+
+
+def test_says_whose_use_of_a_lock_comes_too_late_for_its_end(check: Callable[..., Outcome]) -> None:
+    checked = check("--lock", "my.hpp:my::late")
+    assert checked.returncode == 4, checked.stderr
+    found = re.search(
+        r"^ +(\d+) my\.hpp:\d+ +T0  store release to owner_: 0\n"
+        r" +(\d+) (my\.hpp:\d+) +T0  store relaxed to left_: 1\n(?:.*\n)*"
+        r".* T1  left_ is destroyed .*\[the other access is (\d+); neither happens before .*\n"
+        r"  T1, the last owner, destroys the lock after its unlock\(\)\. The use by T0 in line "
+        r"(\d+) \((.*)\) does not happen before that: unlock\(\) must not use the lock after ",
+        checked.stdout,
+        re.MULTILINE,
+    )
+    assert found, checked.stdout
+    assert {found[2], found[4], found[5]} == {found[2]}
+    assert found[3] == found[6]
 
 
 def test_checks_a_client_of_ones_own(check: Callable[..., Outcome]) -> None:

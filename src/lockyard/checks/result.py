@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from lockyard.checks import lifetimes
+
 if TYPE_CHECKING:
     from lockyard.checks.clients import Client, ClientSize
 
@@ -106,6 +108,7 @@ class Result:
         values |= {"states": answer["states"]}
         values |= {"choices": answer["replay"], "bound": answer["preemptions"]}
         values |= {"bounded": answer.get("bounded", ""), "threads": answer.get("threads")}
+        values["steps"] = lifetimes.with_other_use(values["steps"])
         values["spins"] = tuple(answer.get("spins", ()))
         found = cls(check, answer["verdict"], **values)
         if found.verdict == "passed" and found.left_out and not found.sampled:

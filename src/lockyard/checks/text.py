@@ -10,6 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from lockyard.checks import lifetimes
 from lockyard.checks.replay import replay_text
 from lockyard.checks.result import NOT_COVERED, Standing
 from lockyard.report.console import stdout_console
@@ -159,6 +160,8 @@ def _print_interleaving(console: Console, result: Result) -> None:
         label = str(number) if number in named else ""
         text = f"{step['text']}{_remarks(step)}"
         _print_line(console, f"  {label:>{digits}} {where:<{width}}  {lane}{text}")
+    if result.check.size.destroys and (advice := lifetimes.advice(steps)):
+        _print_line(console, f"  {advice}")
 
 
 def _mentioned(step: dict[str, Any]) -> list[int]:
