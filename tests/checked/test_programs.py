@@ -37,6 +37,7 @@ QUICK = {
     "memory_resource.cpp",
     "nondet_branches.c",
     "same_value.c",
+    "static_destructor.cpp",
     "struct_by_value.cpp",
 }
 

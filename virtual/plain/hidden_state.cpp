@@ -44,6 +44,11 @@ NSt6thread6_StateE NSt13__future_base12_Result_baseE NSt3pmr15memory_resourceE
 N10__cxxabiv117__class_type_infoE N10__cxxabiv119__pointer_type_infoE
 N10__cxxabiv120__si_class_type_infoE N10__cxxabiv121__vmi_class_type_infoE
 )";
+/// The streams that exist anyway, and functions that write numbers and texts to them.
+constexpr std::string_view streams = R"(
+_ZNSt8ios_base4Init _ZSt4cout _ZSt4cerr _ZSt4clog _ZStls _ZNSols _ZNSo3put _ZNSo5flush _ZNSo9_M_insert
+_ZSt16__ostream_insert _ZSt4endl _ZSt5flush _ZNKSt5ctypeIcE13_M_widen_initEv
+)";
 constexpr std::string_view known_mathematics = R"(
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
 fdim floor fma fmax fmin fmod hypot ilogb ldexp llrint llround log log10 log1p log2 logb lrint
@@ -117,6 +122,13 @@ std::optional<std::vector<std::string_view>> undefined_names(const ElfW(Dyn) * d
 bool may_hide_state(const ElfW(Dyn) * dynamic) {
   const auto names = undefined_names(dynamic);
   return !names || !std::ranges::all_of(*names, is_known);
+}
+
+bool may_end_statics(const ElfW(Dyn) * dynamic) {
+  const auto names = undefined_names(dynamic);
+  return names && std::ranges::all_of(*names, [](std::string_view each) {
+           return is_known(each) || begins_as_one_of(streams, each);
+         });
 }
 
 bool shares_exceptions(const ElfW(Dyn) * dynamic) {

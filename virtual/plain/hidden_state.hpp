@@ -11,6 +11,10 @@ namespace lockyard::plain {
 /// a function may use memory that other threads use, and keep a state of its own.
 bool may_hide_state(const ElfW(Dyn) * dynamic);
 
+/// Whether the destructors of a module's static objects may run once in each execution: static
+/// initialisation has left nothing in a library that they could give back.
+bool may_end_statics(const ElfW(Dyn) * dynamic);
+
 /// Whether several threads may own one exception of a module. The last one that gives it up runs
 /// its destructor, and only the library knows which one that is.
 bool shares_exceptions(const ElfW(Dyn) * dynamic);

@@ -140,6 +140,7 @@ std::string name_of_memory(const void* address) {
   if (mine.data.first <= at && at < mine.data.second) return "of the critical section";
   if (auto name = mine.threads.name_of(at)) return *name;
   if (address == &list_of_keys) return "the list of keys";
+  if (address == &list_of_exit_calls) return "the list of calls after main()";
   if (known().current != nullptr && at >= mine.object) {
     if (auto name = name_in(*known().current, at - mine.object)) return *name;
   }

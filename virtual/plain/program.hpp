@@ -4,6 +4,7 @@
 // A worker's state while it runs a module's code, and the modules that are loaded.
 
 #include "arena.hpp"
+#include "exits.hpp"
 #include "module.hpp"
 #include "shadow.hpp"
 #include "spins.hpp"
@@ -29,6 +30,7 @@ struct worker {
   std::array<thread_storage, model::max_threads> storage;
   std::vector<void (*)(void*)> keys;  ///< their destructors, by pthread_key_t
   program_threads threads;
+  exit_calls at_exit;
   std::uintptr_t object = 0;                         ///< the module's lock or client
   std::pair<std::uintptr_t, std::uintptr_t> data{};  ///< what the lock protects
 

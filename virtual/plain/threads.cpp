@@ -148,6 +148,7 @@ void program_threads::run(unsigned index, int (*main)(int, char**)) {
     has_returned = true;
   }
   end(index);
+  if (has_returned) worker::mine().at_exit.run();
   unsigned created = 1;
   bool all_end = true;
   for (; created <= now().load(created_, std::memory_order_relaxed, {}); ++created) {
@@ -155,6 +156,7 @@ void program_threads::run(unsigned index, int (*main)(int, char**)) {
     const auto test = has_returned ? &is_not_zero : &has_come_to_its_end;
     if (await(threads_[created].ended, test, {}) == detached) all_end = false;
   }
+  if (!has_returned) worker::mine().at_exit.run();
   if (!all_end) return now().note_program_end();
   for (; created < count; ++created) {
     now().store(threads_[created].started, is_not_created, std::memory_order_relaxed, {});

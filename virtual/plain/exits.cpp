@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exits.hpp"
+
+#include "wrapped.hpp"
+
+#include <dlfcn.h>
+
+#include <string_view>
+
+namespace lockyard::plain {
+
+std::uint32_t list_of_exit_calls;
+
+namespace {
+
+/// Which calls there are, and their order, depends on what other threads have done to the list
+/// before. A call that runs comes after the request for it, as the C library has a lock for both.
+void use_list(std::memory_order order, std::source_location where) {
+  const model::change next{.apply = [](std::uint64_t found, std::uint64_t) { return found + 1; },
+                           .operand = 0};
+  now().exchange_by(word_of_system(&list_of_exit_calls, where), next, order, where);
+}
+
+/// The streams of the C++ library belong to the checker too.
+bool ends_streams(void (*run)(void*)) {
+  Dl_info found{};
+  return dladdr(reinterpret_cast<const void*>(run), &found) != 0 && found.dli_sname != nullptr &&
+         std::string_view{found.dli_sname}.starts_with("_ZNSt8ios_base4InitD");
+}
+
+}  // namespace
+
+std::vector<exit_calls::call>& exit_calls::initial() {
+  static std::vector<call> all;
+  return all;
+}
+
+void exit_calls::reset() {
+  calls_ = initial();
+}
+
+void exit_calls::forget_initial() {
+  initial().clear();
+}
+
+void exit_calls::add(void (*run)(void*), void* argument, const void* pc) {
+  if (!is_active()) {
+    if (!ends_streams(run)) initial().push_back({run, argument});
+    return;
+  }
+  worker& mine = worker::mine();
+  if (!mine.threads.is_program()) return;  // a client's static objects outlast it
+  const auto where = place_of(pc);
+  if (!may_grow_) {
+    may_grow_ = true;
+    shadow::begin_again();
+    now().fail(model::verdict::assertion, "there is a call after main()", where);
+  }
+  mine.loop().act();
+  use_list(std::memory_order_release, where);
+  mine.at_exit.calls_.push_back({run, argument});
+}
+
+void exit_calls::run() {
+  for (;;) {
+    if (may_grow_) use_list(std::memory_order_acquire, {});
+    if (calls_.empty()) return;
+    const call last = calls_.back();
+    calls_.pop_back();
+    last.run(last.argument);
+  }
+}
+
+}  // namespace lockyard::plain
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
+extern "C" {
+
+int __wrap___cxa_atexit(void (*run)(void*), void* argument, void* /*module*/) {
+  lockyard::plain::exit_calls::add(run, argument, LOCKYARD_PC);
+  return 0;
+}
+int __wrap_atexit(void (*run)()) {
+  lockyard::plain::exit_calls::add([](void* given) { reinterpret_cast<void (*)()>(given)(); },
+                                   reinterpret_cast<void*>(run), LOCKYARD_PC);
+  return 0;
+}
+}
+// NOLINTEND(bugprone-reserved-identifier)
