@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 static int state;
-__attribute__((no_sanitize("thread"), noinline)) static int get(void) { return state; }
-__attribute__((no_sanitize("thread"), noinline)) static void set(int to) { state = to; }
+__attribute__((__no_sanitize__("thread"), noinline)) static int get(void) { return state; }
+__attribute__((__no_sanitize__("thread"), noinline)) static void set(int to) { state = to; }
 static atomic_int x, y;
 static void *writer(void *arg) {
   atomic_store(&x, 1);
