@@ -23,11 +23,26 @@ __SIZE_TYPE__ lockyard_strlen(const char*) LOCKYARD_THROWS_NOTHING __asm__("strl
 #endif
 #undef LOCKYARD_THROWS_NOTHING
 
+#if defined(__cplusplus) && __cplusplus >= 201103L
+/* The compiler itself calls them for constants. */
+[[gnu::always_inline]] constexpr int lockyard_compared(const void* a, const void* b,
+                                                       __SIZE_TYPE__ bytes) noexcept {
+  return __builtin_is_constant_evaluated() ? __builtin_memcmp(a, b, bytes)
+                                           : lockyard_memcmp(a, b, bytes);
+}
+[[gnu::always_inline]] constexpr __SIZE_TYPE__ lockyard_length(const char* text) noexcept {
+  return __builtin_is_constant_evaluated() ? __builtin_strlen(text) : lockyard_strlen(text);
+}
+#else
+#define lockyard_compared lockyard_memcmp
+#define lockyard_length lockyard_strlen
+#endif
+
 #define __builtin_memcpy lockyard_memcpy
 #define __builtin_memmove lockyard_memmove
 #define __builtin_memset lockyard_memset
-#define __builtin_memcmp lockyard_memcmp
-#define __builtin_strlen lockyard_strlen
+#define __builtin_memcmp lockyard_compared
+#define __builtin_strlen lockyard_length
 
 /* These builtins are full barriers, which a seq_cst operation is not, and the compiler does not
    tell the checker which of the two it has. __sync_lock_test_and_set() is an acquire, and
