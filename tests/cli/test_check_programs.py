@@ -82,6 +82,72 @@ struct client {
   void thread(unsigned) { CALL; }
 };
 """
+# A variable of a thread that calls pthread_exit() is used by another thread.
+EXIT = """
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+static _Atomic(atomic_int *) shared;
+static atomic_int steps;
+static void *exits(void *unused) {
+  atomic_int mine = 1;
+  atomic_store_explicit(&shared, &mine, memory_order_release);
+  atomic_store_explicit(&steps, 1, memory_order_relaxed);
+  pthread_exit(unused);
+}
+static void *uses(void *unused) {
+  atomic_int *found = atomic_load_explicit(&shared, memory_order_acquire);
+  if (found != NULL) atomic_store_explicit(found, 2, memory_order_relaxed);
+  return unused;
+}
+int main() {
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, exits, NULL);
+  pthread_create(&threads[1], NULL, uses, NULL);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  return 0;
+}
+"""
+# The second word that a spin looks at is a variable of a thread that may end before the last look.
+TWO_WORDS = """
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+static _Atomic(atomic_bool *) other;
+static atomic_bool goes_on, has_ended, may_end, of_first_turn;
+__attribute__((noinline)) static bool is_last(atomic_bool *word, atomic_bool *second) {
+  return atomic_load_explicit(word, memory_order_acquire) ||
+         atomic_load_explicit(second, memory_order_acquire);
+}
+static void *spins(void *unused) {
+  atomic_bool *theirs = atomic_load_explicit(&other, memory_order_acquire);
+  if (theirs != NULL) {
+    atomic_bool *word = &of_first_turn, *second = &of_first_turn;
+    while (!is_last(word, second)) word = &goes_on, second = theirs;
+    atomic_store_explicit(&has_ended, true, memory_order_relaxed);
+  }
+  atomic_store_explicit(&may_end, true, memory_order_release);
+  return unused;
+}
+static void *ends(void *unused) {
+  atomic_bool mine = false;
+  atomic_store_explicit(&other, &mine, memory_order_release);
+  atomic_store_explicit(&goes_on, true, memory_order_relaxed);
+  if (!atomic_load_explicit(&has_ended, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&may_end, memory_order_acquire)) {
+    }
+  }
+  return unused;
+}
+int main() {
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, spins, NULL);
+  pthread_create(&threads[1], NULL, ends, NULL);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  return 0;
+}
+"""
 
 
 @pytest.fixture
@@ -195,3 +261,14 @@ def test_takes_a_function_of_the_programs_own_for_what_it_is(check: Callable[...
     own = REFUSED.replace("struct", 'extern "C" [[gnu::noipa]] int raise() { return 1; }\nstruct')
     checked = check("own.cpp", own.replace("CALL", "raise()"))
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("program", [EXIT, TWO_WORDS], ids=["pthread_exit", "return"])
+def test_ends_the_variables_of_a_thread_that_ends(
+    check: Callable[..., Outcome], program: str
+) -> None:
+    checked = check("ends.c", program, "--json")
+    assert checked.returncode == 4, checked.stderr
+    found = json.loads(checked.stdout)
+    assert found["verdict"] == "lifetime", found["what"]
+    assert re.search("variable (of|on) T[12]'s stack", found["what"])

@@ -73,6 +73,10 @@ void execution::leave_nothing_out() {
   learned_->has_unordered = true;
 }
 
+void execution::search_anew() {
+  if (reduces() && !by_->is_translated() && !learned_) learned_ = *conflicts_;
+}
+
 void execution::note_unseen() {
   if (conflicts_ == nullptr || conflicts_->has_unseen) return;
   if (!learned_) learned_ = *conflicts_;

@@ -50,6 +50,10 @@ bool execution::has_passed(std::size_t deadline, std::source_location where) {
 }
 
 bool execution::time_jumps(std::source_location where) {
+  if (std::exchange(me().repeats.time_has_passed, false)) {
+    event(asked_time, 2, 1);
+    return true;
+  }
   if (timeouts_left_ == 0) reach(cap::timeouts);
   const bool jumps = timeouts_left_ > 0 && choose(choice_kind::time, 2, where) == 1;
   if (jumps) --timeouts_left_;
@@ -79,7 +83,7 @@ void execution::end_plain(std::size_t hint, const void* address, const void* typ
   end_plain(find_plain(hint, address, type, where), "ends", where);
 }
 
-void execution::end_plain(plain& data, const char* how, std::source_location where) {
+void execution::end_plain(plain_record& data, const char* how, std::source_location where) {
   clock others = data.readers;
   others.of[running_] = 0;
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
@@ -94,9 +98,9 @@ void execution::end_plain(plain& data, const char* how, std::source_location whe
 }
 
 /// Works like find_word().
-execution::plain& execution::find_plain(std::size_t hint, const void* address, const void* type,
-                                        std::source_location where) {
-  const auto is_there = [&](const plain& data) {
+plain_record& execution::find_plain(std::size_t hint, const void* address, const void* type,
+                                    std::source_location where) {
+  const auto is_there = [&](const plain_record& data) {
     return data.is_alive && data.lies.address == address && data.lies.type == type;
   };
   if (hint < plains_.size() && is_there(plains_[hint])) return plains_[hint];
@@ -105,14 +109,14 @@ execution::plain& execution::find_plain(std::size_t hint, const void* address, c
   return *there;
 }
 
-bool execution::knows_writer(const plain& data) {
+bool execution::knows_writer(const plain_record& data) {
   return data.writer == running_ || me().known.current.happened.of[data.writer] >= data.written;
 }
 
 /// A frame of its own: what it leaves on the stack is cleared before the next turn is noted.
 [[gnu::noinline]] void execution::read_plain_now(std::size_t hint, const void* address,
                                                  const void* type, std::source_location where) {
-  plain& data = find_plain(hint, address, type, where);
+  plain_record& data = find_plain(hint, address, type, where);
   if (!knows_writer(data)) {
     fail(verdict::race,
          "reads " + described(data) + " that T" + std::to_string(data.writer) +
@@ -127,12 +131,12 @@ bool execution::knows_writer(const plain& data) {
 
 void execution::write_plain(std::size_t hint, const void* address, const void* type,
                             std::source_location where) {
-  plain& data = find_plain(hint, address, type, where);
+  plain_record& data = find_plain(hint, address, type, where);
   change_plain(data, where);
   act(me());
 }
 
-void execution::change_plain(plain& data, std::source_location where) {
+void execution::change_plain(plain_record& data, std::source_location where) {
   clock others = data.readers;
   others.of[running_] = 0;
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
@@ -170,7 +174,7 @@ void execution::end_states(std::size_t owner) {
   }
 }
 
-std::string execution::described(const plain& data) {
+std::string execution::described(const plain_record& data) {
   const std::string name =
       name_of_memory == nullptr ? std::string{} : name_of_memory(data.lies.address);
   return name.empty() ? "plain data" : "plain data " + name;

@@ -119,6 +119,17 @@ void execution::reset() {
   by_->rewind();
 }
 
+bool execution::runs_alone(std::size_t of_first) noexcept {
+  if (is_set_up()) return true;
+  const clock& happened = me().known.current.happened;
+  for (thread_index i = 0; i < std::min<std::size_t>(of_first, count_); ++i) {
+    const thread_record& each = threads_[i];
+    const bool is_known_end = each.now == status::ended && happened.of[i] >= each.events;
+    if (i != running_ && !is_known_end) return false;
+  }
+  return true;
+}
+
 void execution::start(thread_index thread) {
   threads_[thread].now = status::ready;
   threads_[thread].context =
@@ -173,7 +184,7 @@ void execution::block(status why) {
 }
 
 void execution::fail(verdict kind, std::string text, std::source_location where,
-                     const plain* data) {
+                     const plain_record* data) {
   verdict_ = kind;
   what_ = std::move(text);
   tell(where, what_, {.kind = "failure", .data = data});

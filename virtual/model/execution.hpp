@@ -8,6 +8,7 @@
 #include "fiber_stack.hpp"
 #include "memory.hpp"
 #include "mutation.hpp"
+#include "records.hpp"
 #include "reduction.hpp"
 #include "settings.hpp"
 #include "symmetry.hpp"
@@ -116,6 +117,16 @@ class execution {
   std::optional<seen> await(std::span<const look> looks, std::optional<std::size_t> deadline,
                             std::optional<std::uint64_t> desired, std::source_location where);
   void pause(std::source_location where);
+  /// The turn was futile. The thread waits until another one would read something new, or until
+  /// time passes.
+  void repeat(const turn& last, std::source_location where);
+  [[nodiscard]] std::size_t reads_made() noexcept { return me().repeats.all_reads.size(); }
+  /// The memory of the word that the thread has read then.
+  [[nodiscard]] const place& place_of_read(std::size_t number) noexcept {
+    return memory_.at(me().repeats.all_reads[number].where).lies;
+  }
+  /// Whether a loop may wait so.
+  [[nodiscard]] bool may_repeat() noexcept;
   /// Only a wake that has one of the bits in common with the sleeper ends its sleep.
   sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
                   std::source_location where, std::uint32_t bits = any_bit);
@@ -177,6 +188,10 @@ class execution {
   void note_unordered();
   /// The same, for all threads of the client.
   void leave_nothing_out();
+  /// An execution that the search has left out may count after all.
+  void search_anew();
+  /// Whether the running thread comes after the ends of the others, out of the first threads.
+  [[nodiscard]] bool runs_alone(std::size_t of_first) noexcept;
   /// The point of the running thread's work, and whether the thread comes after such a point.
   [[nodiscard]] origin here_and_now() noexcept { return {.thread = running_, .event = moment()}; }
   [[nodiscard]] bool comes_after(const origin& point) noexcept {
@@ -211,107 +226,12 @@ class execution {
     fail(kind, std::move(text), where, nullptr);
   }
 
-  /// Ends a state and frees its memory.
-  struct deleter {
-    void (*end)(void* object);
-    void (*free)(void* object);
-  };
   /// Returns a state that lives as long as the execution, per thread or shared (owner max_threads).
   void*& state_of(const void* type, std::size_t owner, const deleter& by);
 
  private:
-  enum class status : std::uint8_t {
-    ready,
-    awaiting,
-    sleeping,
-    queued,
-    pausing,
-    counting,
-    giving_way,  ///< reads plain data for long: goes on when no other thread can
-    stuck,       ///< never goes on
-    ended
-  };
-  enum class variant : std::uint8_t { run, time_out, spurious };
-
-  struct plain {
-    std::source_location where;
-    thread_index writer = 0;
-    std::uint16_t written = 0;  ///< its end counts as a write
-    clock readers;
-    place lies{};
-    bool is_alive = true;
-  };
-  struct end_of_wait {
-    passes when;
-    bool has_passed = false;
-  };
-  struct thread_record {
-    boost::context::detail::fcontext_t context = nullptr;
-    knowledge known;
-    hash128 history;
-    std::uint16_t events = 0;
-    std::uint16_t created = 0;
-    status now = status::ended;
-    sleep_end woken_by = sleep_end::woken;
-    bool timed_out = false;
-    bool undisturbed = false;       ///< its operations are one step together
-    bool notes_state = false;       ///< at the next step
-    bool notes_plain_turn = false;  ///< at once, and then goes on in the same step
-    bool yields = false;  ///< pauses: another thread that runs instead is not a preemption
-    bool rushes = false;  ///< runs a loop to its end, and sees nothing new in it
-    std::optional<std::size_t> deadline;
-    std::span<const look> looks;
-    bool exchanges = false;
-    location_index sleeps_on = 0;
-    std::uint32_t sleeps_for = any_bit;  ///< bits of the wakes that it may answer
-    std::vector<read_before> reads;      ///< since the last pause
-    pending next;
-    deferral deferred;
-    location_index last_change = 0;
-    repetition repeats;
-    std::uint16_t tied = 0;            ///< the threads from which its marks do not differ so far
-    std::vector<symmetry_mark> marks;  ///< its accesses to the client's words, while it is tied
-  };
-  struct option {
-    thread_index thread;
-    variant how;
-    bool preempts = false;
-    std::uint16_t defers = 0;  ///< the threads that run after something new, one bit each
-
-    /// Converts to a number below unknown_meaning, and back.
-    [[nodiscard]] meaning number() const noexcept {
-      return {.what = static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
-                                                (preempts ? 1U : 0U)),
-              .defers = defers};
-    }
-    static option of(const meaning& number) noexcept {
-      return {.thread = static_cast<thread_index>(number.what / 8U),
-              .how = static_cast<variant>(number.what / 2U % 4U),
-              .preempts = number.what % 2U == 1,
-              .defers = number.defers};
-    }
-  };
-  /// The object that was made in some memory, alive or not.
-  struct occupant {
-    std::uintptr_t begin;
-    std::uintptr_t end;
-    std::size_t which;
-    bool is_word;  ///< false for plain data
-
-    static occupant of(const place& lies, std::size_t which, bool is_word) noexcept {
-      const auto begin = reinterpret_cast<std::uintptr_t>(lies.address);
-      return {.begin = begin, .end = begin + lies.size, .which = which, .is_word = is_word};
-    }
-  };
-  struct state_entry {
-    const void* type;
-    std::size_t owner;
-    void* object;
-    deleter by;
-  };
-
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where,
-                         const plain* data);
+                         const plain_record* data);
   static void enter(boost::context::detail::transfer_t from);
   void reset();
   void start(thread_index thread);
@@ -386,6 +306,9 @@ class execution {
   void act(thread_record& thread);
   void refresh(thread_record& thread, std::source_location where);
   void rush(std::source_location where);
+  void note_read(location_index from, message_index which);
+  [[nodiscard]] bool leaves_turns_out() const;
+  [[nodiscard]] bool repeats_with_news(const thread_record& of);
   std::optional<std::uint64_t> load_again(location_index from);
   [[nodiscard]] bool may_fail_for_no_reason(std::uint64_t site);
   void note_failure(std::uint64_t site);
@@ -417,12 +340,12 @@ class execution {
   void end_word(location_index which, const char* how, std::source_location where,
                 verdict unless = verdict::lifetime);
   void check_plain_readers(location_index which, std::source_location where);
-  void change_plain(plain& data, std::source_location where);
-  [[nodiscard]] static std::string described(const plain& data);
-  void end_plain(plain& data, const char* how, std::source_location where);
+  void change_plain(plain_record& data, std::source_location where);
+  [[nodiscard]] static std::string described(const plain_record& data);
+  void end_plain(plain_record& data, const char* how, std::source_location where);
   void take_memory(const occupant& by, std::source_location where);
-  plain& find_plain(std::size_t hint, const void* address, const void* type,
-                    std::source_location where);
+  plain_record& find_plain(std::size_t hint, const void* address, const void* type,
+                           std::source_location where);
   /// Actions between two events of a thread count as done at the next event. All threads know the
   /// actions of the client's maker without an event.
   [[nodiscard]] std::uint16_t moment() noexcept {
@@ -449,7 +372,7 @@ class execution {
     std::optional<message_index> read{};
     std::optional<std::uint64_t> written{};
     std::optional<std::uint8_t> look{};  ///< takes only the candidates that belong to this look
-    const plain* data = nullptr;
+    const plain_record* data = nullptr;
   };
   void tell(std::source_location where, const std::string& text) { tell(where, text, {}); }
   void tell(std::source_location where, const std::string& text, const facts& more);
@@ -457,7 +380,7 @@ class execution {
   void note_others(trace_line& line, const facts& more) const;
   [[nodiscard]] std::optional<std::size_t> line_of(const origin& by) const;
   [[nodiscard]] std::string text_of(location_index word, std::uint64_t value) const;
-  [[nodiscard]] bool knows_writer(const plain& data);
+  [[nodiscard]] bool knows_writer(const plain_record& data);
   [[nodiscard]] std::string described(location_index which);
   [[nodiscard]] std::string by_whom(const message& read) const;
   std::uint32_t take_sleepers(location_index from, std::uint32_t count, std::uint32_t bits,
@@ -497,7 +420,7 @@ class execution {
   std::vector<std::vector<thread_index>> sleepers_ =
       std::vector<std::vector<thread_index>>(max_locations);
   std::vector<end_of_wait> deadlines_;
-  std::vector<plain> plains_;
+  std::vector<plain_record> plains_;
   std::vector<occupant> occupants_;
   std::vector<state_entry> states_;
   /// Ended, with memory that must not be reused before the execution is over: whether it would be

@@ -95,7 +95,7 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   event(loaded, at.name, read.by.name());
   memory_.read(me().known, from, index, order, this_event());
   mark_access(access_kind::load, from, index);
-  me().reads.push_back({from, index});
+  note_read(from, index);
   if (account_ != nullptr) {
     tell(where,
          "load " + name_of(order) + " of " + described(from) + ": " + text_of(from, read.value) +
@@ -231,7 +231,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   memory_.read(me().known, on, index, failure, this_event());
   mark_access(access_kind::failed_change, on, index);
   if (how == differs) {
-    me().reads.push_back({on, index});
+    note_read(on, index);
   } else {
     note_failure(site_key(where));
   }

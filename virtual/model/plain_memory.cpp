@@ -20,7 +20,7 @@ std::size_t execution::new_bytes(std::source_location where, const place& lies,
 }
 
 std::size_t execution::copy_bytes(std::size_t which, const place& lies) {
-  plain part = plains_[which];
+  plain_record part = plains_[which];
   part.lies = lies;
   plains_.push_back(part);
   return plains_.size() - 1;
@@ -33,7 +33,7 @@ void execution::write_own_bytes(std::size_t which, std::source_location where) {
 
 /// Ends data of a function that returns. The end itself is visible to no other thread.
 void execution::leave_bytes(std::size_t which, std::source_location where) {
-  plain& data = plains_[which];
+  plain_record& data = plains_[which];
   clock others = data.readers;
   others.of[running_] = 0;
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
@@ -53,7 +53,7 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
   clock readers;
   bool has_several_writers = false;
   for (const std::size_t which : bytes) {
-    plain& data = plains_[which];
+    plain_record& data = plains_[which];
     if (!knows_writer(data)) {
       fail(verdict::race,
            "accesses " + described(data) + " atomically, which T" + std::to_string(data.writer) +

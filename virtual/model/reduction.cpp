@@ -82,7 +82,7 @@ bool execution::is_awake(thread_record& of) {
 /// Chooses the thread that runs: one whose operation is independent of all others, if there is one.
 /// Otherwise each thread may run, and the threads before it are deferred. Returns nothing if all
 /// are deferred: other executions lead on from here.
-std::optional<execution::option> execution::pick_reduced() {
+std::optional<option> execution::pick_reduced() {
   // A deadline that passes because no thread has to go on comes after all steps before it.
   if (is_last_resort_) {
     std::erase_if(options_, [this](const option& each) {
@@ -117,7 +117,7 @@ std::optional<execution::option> execution::pick_reduced() {
   return choose_option();
 }
 
-execution::option execution::choose_option() {
+option execution::choose_option() {
   const unsigned taken =
       by_->choose_always(choice_kind::thread, static_cast<unsigned>(options_.size()));
   const option next = options_[taken];
@@ -178,7 +178,7 @@ void execution::mix_deferrals(hash128& all) const {
 
 /// Writes down the choice of a thread as it would be without reduction.
 void execution::translate(const option& next) {
-  put_last_first();
+  if (steps_ < settings_.depth) put_last_first();  // as pick() does, and pick_in_turn() does not
   const auto same = std::ranges::find_if(options_, [&](const option& each) {
     return each.thread == next.thread && each.how == next.how;
   });

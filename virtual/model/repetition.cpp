@@ -157,6 +157,52 @@ void execution::pause(std::source_location where) {
   thread.repeats.has_read_plain = false;
 }
 
+void execution::note_read(location_index from, message_index which) {
+  me().reads.push_back({from, which});
+  me().repeats.all_reads.push_back({from, which});
+}
+
+bool execution::may_repeat() noexcept {
+  return !me().undisturbed && !me().rushes && !is_set_up();
+}
+
+void execution::repeat(const turn& last, std::source_location where) {
+  thread_record& thread = me();
+  const std::span reads = std::span{thread.repeats.all_reads}.subspan(last.reads_before);
+  thread.reads.assign(reads.begin(), reads.end());
+  thread.repeats.may_be_left_out = last.may_be_left_out;
+  thread.repeats.asks_time = last.asks_time;
+  thread.now = status::repeating;
+  thread.yields = true;
+  thread.next = {};
+  note_loop();
+  clear_dead_stack();
+  switch_out();
+  thread.yields = false;
+  thread.now = status::ready;
+  event(paused, static_cast<std::uint64_t>(status::repeating), 0);
+  if (account_ != nullptr) tell(where, "pause");
+  done_.has_paused = true;
+  for (const read_before& each : thread.reads) note_newest(each.where);
+  thread.repeats.time_has_passed = last.asks_time && !pause_is_over(thread);
+  refresh(thread, where);
+  thread.reads.clear();
+}
+
+/// With reduction a futile turn is the end of the loop. An execution in which the thread goes on
+/// has the same outcome as another one, in which it has not made the turn: it knows less there, its
+/// reads come later, and so they race with no less. The read with which the turn begins is deferred
+/// there. If the turn reads one word, nothing else is left to find here once something new is in
+/// it; otherwise the last turn may end before it reads the others, so their ends are still
+/// compared with these reads.
+bool execution::leaves_turns_out() const {
+  return reduces() && !by_->is_translated() && steps_ < settings_.depth;
+}
+
+bool execution::repeats_with_news(const thread_record& of) {
+  return of.now == status::repeating && pause_is_over(of);
+}
+
 /// Chooses the word of which the thread sees something newer: others may stay as they are.
 void execution::refresh(thread_record& thread, std::source_location where) {
   auto& reads = thread.reads;

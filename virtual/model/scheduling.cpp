@@ -39,6 +39,7 @@ execution::stepped execution::step(const gate& goes_on) {
     const auto known = by_->take_known(choice_kind::thread);
     if (!known || by_->is_translated()) {
       list_options();
+      if (is_redundant_) return stepped::cut;
       if (options_.empty()) return stepped::nowhere;
       if (!finishes && by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
     }
@@ -127,6 +128,7 @@ void execution::take(const option& next) {
 void execution::list_options() {
   options_.clear();
   is_last_resort_ = !list_runnable();
+  if (is_redundant_) return;
   if (is_last_resort_) list_last_resorts();
   if (options_.empty()) return;
   for (thread_index i = 0; i < count_; ++i) {
@@ -153,7 +155,9 @@ bool execution::list_runnable() {
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
     const bool awaits = each.now == status::awaiting;
-    const bool runs = each.now == status::ready || each.now == status::counting ||
+    const bool has_news = repeats_with_news(each);
+    if (has_news && each.repeats.may_be_left_out && leaves_turns_out()) is_redundant_ = true;
+    const bool runs = each.now == status::ready || each.now == status::counting || has_news ||
                       (each.now == status::pausing && pause_is_over(each));
     if (runs || (awaits && is_satisfiable(each))) {
       options_.push_back({.thread = i, .how = variant::run});
@@ -168,7 +172,7 @@ bool execution::list_runnable() {
   return can_go_on;
 }
 
-/// A thread that has given way comes before the deadlines.
+/// A thread that has given way, or waits for time to pass, comes before the deadlines.
 void execution::list_last_resorts() {
   const auto list = [this](variant how, auto is_listed) {
     const std::size_t before = options_.size();
@@ -179,7 +183,11 @@ void execution::list_last_resorts() {
   };
   const auto has_ended = [](const thread_record& each) { return each.now == status::ended; };
   const bool can_go_on =
-      list(variant::run, [](const auto& each) { return each.now == status::giving_way; }) ||
+      list(variant::run,
+           [](const auto& each) {
+             return each.now == status::giving_way ||
+                    (each.now == status::repeating && each.repeats.asks_time);
+           }) ||
       list(variant::time_out, [&](const auto& each) { return each.deadline && !has_ended(each); });
   const bool all_ended = std::ranges::all_of(std::span{threads_}.first(count_), has_ended);
   if (!all_ended && !can_go_on && !has_given_up_ && !program_has_ended_) note_hang();
@@ -216,7 +224,7 @@ bool execution::put_last_first() {
   return true;
 }
 
-execution::option execution::pick() {
+option execution::pick() {
   const bool can_stay = put_last_first();
   if (can_stay && settings_.preemptions && preemptions_ >= *settings_.preemptions) {
     options_.resize(1);
@@ -238,7 +246,7 @@ execution::option execution::pick() {
 
 /// The threads take turns that become longer: no loop of one thread keeps another from its work,
 /// and no two threads keep step with each other. Nothing wakes for no reason.
-execution::option execution::pick_in_turn() {
+option execution::pick_in_turn() {
   const auto runs = [this](thread_index which) {
     return std::ranges::find_if(options_, [which](const option& each) {
       return each.thread == which && each.how == variant::run;

@@ -125,7 +125,7 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   }
   thread_record& thread = me();
   if (!sleeps) {
-    thread.reads.push_back({on, at.order.back()});
+    note_read(on, at.order.back());
     return sleep_end::changed;
   }
   note_queue(at.lies.address);

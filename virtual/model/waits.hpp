@@ -62,6 +62,14 @@ struct plain_loop {
   bool has_given_way = false;
 };
 
+/// A turn of a loop that has come back to where it was, without having done anything that others
+/// can see.
+struct turn {
+  std::size_t reads_before;  ///< that the thread had made
+  bool may_be_left_out;      ///< no fault concerns its reads, apart from reads of its first word
+  bool asks_time;
+};
+
 /// What tells whether a thread comes back to where it was.
 struct repetition {
   struct failure {
@@ -76,6 +84,10 @@ struct repetition {
   std::uint32_t rushed_pauses = 0;  ///< of the loop that is run to its end at once
   std::uint32_t rushed_loads = 0;
   std::vector<read_before> loop;  ///< what that loop reads
+  std::vector<read_before> all_reads;
+  bool may_be_left_out = false;  ///< the last turn of a loop
+  bool asks_time = false;        ///< in that turn
+  bool time_has_passed = false;  ///< when the thread asks next
   /// What the thread would read in an attempt that it does not make again; nothing if it has acted.
   std::optional<read_before> skipped;
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none

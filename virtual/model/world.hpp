@@ -425,7 +425,7 @@ struct model {
   template <class T>
   static T& state(std::size_t owner, std::uint64_t name) noexcept {
     static constexpr char type = 0;
-    constexpr execution::deleter by{
+    constexpr deleter by{
         .end = [](void* object) { static_cast<T*>(object)->~T(); },
         .free = [](void* object) { ::operator delete(object, std::align_val_t{alignof(T)}); }};
     void*& object = detail::now().state_of(&type, owner, by);

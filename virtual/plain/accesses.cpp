@@ -27,10 +27,11 @@ bool is_of_library(std::uintptr_t at) {
                               const void* pc, const void* frame) {
   if (!is_active() || size == 0) return;
   worker& mine = worker::mine();
-  mine.memory.reach(reinterpret_cast<std::uintptr_t>(frame));
+  mine.memory.functions.reach(reinterpret_cast<std::uintptr_t>(frame));
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (is_of_library(at)) return;
   if (how == use::read) {
+    mine.loop().note_plain_read(at, size);
     mine.memory.read_plain(at, size, place_of(pc));
   } else if (mine.memory.write_plain(at, size, place_of(pc))) {
     mine.loop().act();
@@ -99,20 +100,22 @@ void __tsan_vptr_update(void** at, void* value) {
   how(at, sizeof *at, __builtin_return_address(0));
 }
 void __tsan_init() {}
+/// The module's code keeps frame pointers, so the frame above this one is the function's.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-address"
 void __tsan_func_entry(void* /*caller*/) {
   using namespace lockyard::plain;
   if (!is_active()) return;
-  worker::mine().memory.enter(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  worker::mine().memory.functions.enter(
+      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(1)),
+      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
 }
-/// The module's code keeps frame pointers, so the frame above this one is the function's.
 void __tsan_func_exit() {
   using namespace lockyard::plain;
   if (!is_active()) return;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wframe-address"
-  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(1));
-#pragma GCC diagnostic pop
-  worker::mine().memory.leave(frame, place_of(__builtin_return_address(0)));
+  worker::mine().memory.leave(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(1)),
+                              place_of(__builtin_return_address(0)));
 }
+#pragma GCC diagnostic pop
 }
 // NOLINTEND(bugprone-reserved-identifier)

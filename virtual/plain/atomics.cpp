@@ -5,7 +5,6 @@
 
 #include "places.hpp"
 #include "program.hpp"
-#include "unseen.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -214,6 +213,16 @@ site site_of_object(const volatile void* address, std::size_t size, const void* 
   return site_at(address, static_cast<unsigned>(size), pc, which, order, failure);
 }
 
+/// The operands and results of such a call.
+wide object_at(const void* from, std::size_t size, const void* pc) {
+  read_bytes(from, size, pc);
+  return raw_value(reinterpret_cast<std::uintptr_t>(from), size);
+}
+void put_object(void* to, wide value, std::size_t size, const void* pc) {
+  write_bytes(to, size, pc);
+  std::memcpy(to, &value, size);
+}
+
 template <class T>
 T change_by(volatile T* address, T operand, int order, const void* pc, wide (*apply)(wide, wide)) {
   if (!is_active()) {
@@ -228,8 +237,14 @@ T change_by(volatile T* address, T operand, int order, const void* pc, wide (*ap
 }
 
 template <class T>
-bool compare_exchange(volatile T* address, T* expected, T desired, int success, int failure,
-                      bool weak, const void* pc) {
+[[gnu::noinline]] T load_from(const volatile T* address, int order, const void* pc) {
+  if (!is_active()) return *address;
+  return static_cast<T>(load(site_of(address, pc, operation::load, order), order_of(order)));
+}
+
+template <class T>
+[[gnu::noinline]] bool compare_exchange(volatile T* address, T* expected, T desired, int success,
+                                        int failure, bool weak, const void* pc) {
   if (!is_active()) {
     const T found = *address;
     const bool same = found == *expected;
@@ -237,14 +252,20 @@ bool compare_exchange(volatile T* address, T* expected, T desired, int success, 
     *expected = found;
     return same;
   }
-  // The caller's variable is its own, unless it says otherwise by an access of its own.
-  note_unseen_use(expected);
+  spins& loop = worker::mine().loop();
+  if (!loop.tries_again(expected)) read_bytes(expected, sizeof(T), pc);
   wide value = *expected;
   const site call = site_of(address, pc, operation::compare_exchange, success, failure);
   const bool done =
       compare_exchange(call, value, desired, order_of(success), order_of(failure), weak);
-  if (!done) *expected = static_cast<T>(value);
-  return done;
+  if (done) return true;
+  if (static_cast<T>(value) == *expected) {
+    loop.note_failure(expected);
+    return false;
+  }
+  write_bytes(expected, sizeof(T), pc);
+  *expected = static_cast<T>(value);
+  return false;
 }
 
 }  // namespace
@@ -266,10 +287,8 @@ using lockyard::plain::wide;
 
 #define LOCKYARD_ATOMICS(bits, T)                                                                 \
   T __tsan_atomic##bits##_load(const volatile T* address, int order) {                            \
-    if (!lockyard::plain::is_active()) return *address;                                           \
-    return static_cast<T>(lockyard::plain::load(                                                  \
-        lockyard::plain::site_of(address, LOCKYARD_PC, lockyard::plain::operation::load, order),  \
-        lockyard::plain::order_of(order)));                                                       \
+    LOCKYARD_NOTE_CALLER;                                                                         \
+    return lockyard::plain::load_from<T>(address, order, LOCKYARD_PC);                            \
   }                                                                                               \
   void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {                     \
     if (!lockyard::plain::is_active()) {                                                          \
@@ -282,16 +301,19 @@ using lockyard::plain::wide;
   }                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected, T desired,  \
                                                     int success, int failure) {                   \
+    LOCKYARD_NOTE_CALLER;                                                                         \
     return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,     \
                                                 false, LOCKYARD_PC);                              \
   }                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected, T desired,    \
                                                   int success, int failure) {                     \
+    LOCKYARD_NOTE_CALLER;                                                                         \
     return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,     \
                                                 true, LOCKYARD_PC);                               \
   }                                                                                               \
   T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired,        \
                                                int success, int failure) {                        \
+    LOCKYARD_NOTE_CALLER;                                                                         \
     lockyard::plain::compare_exchange<T>(address, &expected, desired, success, failure, false,    \
                                          LOCKYARD_PC);                                            \
     return expected;                                                                              \
@@ -316,17 +338,15 @@ void __wrap___atomic_load(std::size_t size, const volatile void* address, void* 
   using namespace lockyard::plain;
   if (!is_active())
     return static_cast<void>(std::memcpy(to, const_cast<const void*>(address), size));
-  note_unseen_use(to);
   const wide found =
       load(site_of_object(address, size, LOCKYARD_PC, operation::load, order), order_of(order));
-  std::memcpy(to, &found, size);
+  put_object(to, found, size, LOCKYARD_PC);
 }
 void __wrap___atomic_store(std::size_t size, volatile void* address, const void* from, int order) {
   using namespace lockyard::plain;
   if (!is_active()) return static_cast<void>(std::memcpy(const_cast<void*>(address), from, size));
-  note_unseen_use(from);
   const site call = site_of_object(address, size, LOCKYARD_PC, operation::store, order);
-  store(call, raw_value(reinterpret_cast<std::uintptr_t>(from), size), order_of(order));
+  store(call, object_at(from, size, LOCKYARD_PC), order_of(order));
 }
 void __wrap___atomic_exchange(std::size_t size, volatile void* address, const void* from, void* to,
                               int order) {
@@ -335,14 +355,11 @@ void __wrap___atomic_exchange(std::size_t size, volatile void* address, const vo
     std::memcpy(to, const_cast<const void*>(address), size);
     return static_cast<void>(std::memcpy(const_cast<void*>(address), from, size));
   }
-  note_unseen_use(to);
-  note_unseen_use(from);
   const site call = site_of_object(address, size, LOCKYARD_PC, operation::change, order);
-  const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
+  const wide desired = object_at(from, size, LOCKYARD_PC);
   const part_change by{word_of(call), call.size, desired, [](wide, wide next) { return next; }};
   clear_dead_stack();
-  const wide found = change(call, by, order_of(order));
-  std::memcpy(to, &found, size);
+  put_object(to, change(call, by, order_of(order)), size, LOCKYARD_PC);
 }
 bool __wrap___atomic_compare_exchange(std::size_t size, volatile void* address, void* expected,
                                       const void* from, int success, int failure) {
@@ -355,13 +372,11 @@ bool __wrap___atomic_compare_exchange(std::size_t size, volatile void* address, 
   }
   const site call =
       site_of_object(address, size, LOCKYARD_PC, operation::compare_exchange, success, failure);
-  note_unseen_use(expected);
-  note_unseen_use(from);
-  wide value = raw_value(reinterpret_cast<std::uintptr_t>(expected), size);
-  const wide desired = raw_value(reinterpret_cast<std::uintptr_t>(from), size);
+  wide value = object_at(expected, size, LOCKYARD_PC);
+  const wide desired = object_at(from, size, LOCKYARD_PC);
   const bool done =
       compare_exchange(call, value, desired, order_of(success), order_of(failure), false);
-  if (!done) std::memcpy(expected, &value, size);
+  if (!done) put_object(expected, value, size, LOCKYARD_PC);
   return done;
 }
 

@@ -41,6 +41,9 @@ struct worker {
   void end_variables_of(unsigned thread);
 };
 
+/// Forgets which memory has remained as it was while threads ran.
+void forget_what_lasts();
+
 /// Drops what the C++ library notes about exceptions of an execution that ended before.
 void forget_exceptions();
 
@@ -94,6 +97,7 @@ std::optional<std::string> refused();
 template <class Search>
 auto searched(const Search& search) {
   shadow::forget_mixed_sizes();
+  forget_what_lasts();
   forget_spins();
   for (;;) {
     auto found = search();

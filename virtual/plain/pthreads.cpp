@@ -37,6 +37,7 @@ std::optional<int> take_again(pthread_mutex_t* mutex, location_index word, int o
   const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
   if ((held & 0xff) != me_as_owner()) return std::nullopt;
   if (kind == PTHREAD_MUTEX_ERRORCHECK) return otherwise;
+  worker::mine().loop().act();
   now().store(word, held + one_more, std::memory_order_relaxed, where);
   return 0;
 }
@@ -122,6 +123,7 @@ int __wrap_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t /*clock*/,
 }
 int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_trylock(mutex);
+  LOCKYARD_NOTE_CALLER;
   return lockyard::plain::try_lock(mutex, LOCKYARD_PC);
 }
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {

@@ -225,8 +225,9 @@ LOCKYARD_TAKES(clockwait, wait::limited, ETIMEDOUT, , clockid_t, const std::time
 int __wrap_sem_getvalue(sem_t* semaphore, int* value) {
   const auto where = LOCKYARD_HERE;
   const auto word = lockyard::plain::word_of_system(semaphore, where);
-  lockyard::plain::note_unseen_use(value);
-  *value = static_cast<int>(lockyard::plain::now().load(word, std::memory_order_relaxed, where));
+  const auto found = lockyard::plain::now().load(word, std::memory_order_relaxed, where);
+  lockyard::plain::write_bytes(value, sizeof *value, LOCKYARD_PC);
+  *value = static_cast<int>(found);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shadow.hpp"
 
+#include "lasting.hpp"
 #include "program.hpp"
 #include "unseen.hpp"
 
@@ -98,7 +99,7 @@ void shadow::reset() {
   cells_.clear();
   ended_.clear();
   retired_.clear();
-  dead_below_ = {};
+  functions.reset();
 }
 
 void shadow::widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b, std::size_t b_size,
@@ -137,8 +138,9 @@ void shadow::split(std::uintptr_t at) {
   const cell whole = across->second;
   const std::size_t left = at - across->first;
   const std::size_t right = whole.size - left;
-  across->second = {left, now().copy_bytes(whole.which, place_at(across->first, left)), false};
-  cells_[at] = {right, now().copy_bytes(whole.which, place_at(at, right)), false};
+  across->second = {left, now().copy_bytes(whole.which, place_at(across->first, left)), false,
+                    whole.is_written};
+  cells_[at] = {right, now().copy_bytes(whole.which, place_at(at, right)), false, whole.is_written};
 }
 
 void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
@@ -160,8 +162,8 @@ void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
         begin < 4096 ? "a null pointer is dereferenced" : "an address without memory is used",
         where);
   }
-  if (on_stack && (!on_stack->is_live ||
-                   (on_stack->thread != now().self() && begin < dead_below_[on_stack->thread]))) {
+  if (on_stack && (!on_stack->is_live || (on_stack->thread != now().self() &&
+                                          functions.is_dead(on_stack->thread, begin)))) {
     now().fail(model::verdict::lifetime,
                "a variable of T" + std::to_string(on_stack->thread) +
                    "'s stack is used after its function has returned",
@@ -178,6 +180,7 @@ shadow::cells::iterator shadow::add_bytes(std::uintptr_t begin, std::uintptr_t e
 
 part shadow::word_at(std::uintptr_t at, unsigned size, std::source_location where) {
   note_foreign_use(at);
+  lasting().note_change(at, at + size, access_kind::atomic);
   check_foreign_heap(at, at + size, where);
   std::uintptr_t base = at;
   unsigned unit = size;
@@ -214,10 +217,13 @@ location_index shadow::adopt(std::uintptr_t base, unsigned unit, std::source_loc
   split(base);
   split(base + unit);
   std::vector<std::size_t> pieces;
+  std::size_t written = 0;
   for (auto each = first_after(base); each != cells_.end() && each->first < base + unit; ++each) {
     if (each->second.is_word) widen(base, unit, each->first, each->second.size, where);
+    if (each->second.is_written) written += each->second.size;
     pieces.push_back(each->second.which);
   }
+  if (written < unit) note_unwritten(base);
   const std::uint64_t value = encode(raw_value(base, unit), unit);
   const location_index made =
       now().adopt_word(pieces, value, where, name_of(base), place_at(base, unit));
@@ -253,7 +259,9 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
     if (found.is_word) {
       const auto which = static_cast<location_index>(found.which);
       put(begin, found, now().read_word_as_plain(which, where));
+      note_foreign_change(begin);
     } else {
+      if (!found.is_written) note_unwritten(begin);
       now().read_plain(found.which, pointer(begin), &bytes_tag, where);
     }
     position = begin + found.size;
@@ -262,7 +270,9 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
 
 bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
   note_foreign_use(at);
+  note_foreign_change(at);
   const std::uintptr_t end = at + size;
+  lasting().note_change(at, end, access_kind::plain);
   check_foreign_heap(at, end, where);
   use_again(at, end);
   split(at);
@@ -285,7 +295,8 @@ bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_locati
       next = add_bytes(next->first, next->first + unit, where);
       is_visible = true;
     }
-    const auto& [begin, found] = *next;
+    auto& [begin, found] = *next;
+    found.is_written = true;
     if (is_own) {
       now().write_own_bytes(found.which, where);
     } else {
@@ -313,6 +324,7 @@ void shadow::release(std::uintptr_t begin, std::uintptr_t end, std::source_locat
 }
 
 void shadow::end(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
+  lasting().note_change(begin, end, access_kind::plain);
   release(begin, end, where);
   ended_.emplace_back(begin, end);
 }
@@ -320,21 +332,15 @@ void shadow::end(std::uintptr_t begin, std::uintptr_t end, std::source_location 
 void shadow::leave(std::uintptr_t frame_end, std::source_location where) {
   const auto on_stack = now().find_on_stack(pointer(frame_end));
   if (!on_stack || on_stack->thread != now().self()) return;
-  dead_below_[on_stack->thread] = frame_end;
+  functions.leave(frame_end);
   const std::uintptr_t bottom = frame_end + on_stack->from_top - model::fiber_stack::bytes;
   const auto first = cells_.lower_bound(bottom);
   if (first == cells_.end() || first->first >= frame_end) return;
   release(bottom, frame_end, where);
 }
 
-void shadow::enter(std::uintptr_t frame_begin) {
-  const auto self = now().self();
-  if (dead_below_[self] != 0) dead_below_[self] = frame_begin;
-}
-
-void shadow::reach(std::uintptr_t frame_begin) {
-  std::uintptr_t& dead = dead_below_[now().self()];
-  dead = std::min(dead, frame_begin);
+void shadow::leave_all(std::source_location where) {
+  if (const std::uintptr_t end = functions.outermost(); end != 0) leave(end, where);
 }
 
 void shadow::forget(std::uintptr_t begin, std::uintptr_t end) {
@@ -344,6 +350,7 @@ void shadow::forget(std::uintptr_t begin, std::uintptr_t end) {
 }
 
 void shadow::retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
+  lasting().note_change(begin, end, access_kind::plain);
   release(begin, end, where);
   retired_.emplace_back(begin, end);
   // A use that is not ordered after the end races with it, as one before it does.

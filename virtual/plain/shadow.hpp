@@ -4,9 +4,10 @@
 // What the engine calls the memory that a module's code uses: which bytes are words, which are
 // plain data, and which may not be used any longer. One for each worker of the search.
 
+#include "stacks.hpp"
+
 #include <model/execution.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -28,6 +29,9 @@ struct part {
 
 class shadow {
  public:
+  /// The functions that run.
+  stacks functions;
+
   /// Forgets everything: an execution begins.
   void reset();
 
@@ -48,10 +52,8 @@ class shadow {
   void end(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
   /// Ends all objects of a function that returns; the memory may hold others later.
   void leave(std::uintptr_t frame_end, std::source_location where);
-  /// A function begins, below whose stack nothing lives.
-  void enter(std::uintptr_t frame_begin);
-  /// The function's stack reaches down to there.
-  void reach(std::uintptr_t frame_begin);
+  /// Ends all objects of the running thread's functions, as pthread_exit() does.
+  void leave_all(std::source_location where);
   /// Forgets memory that was given out anew, by an allocator that is not seen.
   void forget(std::uintptr_t begin, std::uintptr_t end);
   /// Ends an object of the C library by its own function, such as pthread_mutex_destroy. A plain
@@ -73,6 +75,7 @@ class shadow {
     std::size_t size;
     std::size_t which;
     bool is_word;
+    bool is_written = false;  ///< plain data by an access that was seen
   };
   using cells = std::map<std::uintptr_t, cell>;
 
@@ -92,7 +95,6 @@ class shadow {
 
   cells cells_;
   ranges ended_;
-  std::array<std::uintptr_t, model::max_threads> dead_below_{};  ///< on each stack; 0: unknown
   ranges retired_;
   static inline std::map<std::uintptr_t, unsigned> units_;
   static inline bool restart_ = false;

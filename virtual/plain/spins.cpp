@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spins.hpp"
 
+#include "lasting.hpp"
+#include "program.hpp"
+
 #include <model/hash.hpp>
 
 #include <algorithm>
@@ -8,6 +11,8 @@
 #include <csetjmp>
 #include <cstring>
 #include <mutex>
+#include <span>
+#include <utility>
 
 namespace lockyard::plain {
 
@@ -50,47 +55,124 @@ void forget_spins() {
   explicit_bzero(dead.data(), dead.size());
 }
 
+namespace {
+
+model::hash128 hash_of(std::span<const std::byte> bytes) {
+  model::hash128 all;
+  for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    all.mix(word);
+  }
+  return all;
+}
+
+}  // namespace
+
 [[gnu::noinline]] std::uint64_t local_state() {
   std::jmp_buf registers;
   std::memset(&registers, 0, sizeof registers);
   static_cast<void>(setjmp(registers));
   const auto* const begin = static_cast<const std::byte*>(__builtin_frame_address(0));
-  const auto on_stack = model::execution::current()->find_on_stack(begin);
-  model::hash128 all;
-  const auto mix = [&all](const std::byte* from, std::size_t bytes) {
-    for (; bytes >= sizeof(std::uint64_t); bytes -= sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, from, sizeof word);
-      all.mix(word);
-      from += sizeof word;
-    }
-  };
-  mix(reinterpret_cast<const std::byte*>(&registers), sizeof registers);
-  if (on_stack) mix(begin, on_stack->from_top);
+  const auto on_stack = execution::current()->find_on_stack(begin);
+  model::hash128 all = hash_of(std::as_bytes(std::span{&registers, 1}));
+  if (on_stack) all.mix(hash_of({begin, on_stack->from_top}));
   return all.low;
+}
+
+[[gnu::noinline]] void note_caller() {
+  if (!is_active()) return;
+  const auto* const frame = static_cast<const std::byte*>(__builtin_frame_address(0));
+  const auto on_stack = execution::current()->find_on_stack(frame);
+  if (on_stack) worker::mine().loop().note_caller(hash_of({frame, on_stack->from_top}).low | 1U);
 }
 
 void spins::reset() {
   looks_.clear();
+  done_ = {};
+  caller_ = unknown;
+  plain_reads_.clear();
   read_ = {};
   futile_ = {};
   repeated_ = 0;
   is_excused_ = false;
+  failed_ = nullptr;
 }
 
 void spins::look(const void* from, std::uintptr_t at, std::source_location where) {
   futile_ = {};
-  if (std::ranges::find(looks_, std::pair{from, at}) != looks_.end()) {
-    note_spin(where);
-    pause(where);
+  failed_ = nullptr;
+  // A pause compares the stack with what it was, so nothing may be on it that counts.
+  if (waits_for_nothing(from, at, where)) pause(where);
+  looks_.back().has_paused = false;
+}
+
+/// Waits here after a futile turn, and notes the look. Returns true after another turn, unless the
+/// thread has paused in it.
+[[gnu::noinline]] bool spins::waits_for_nothing(const void* from, std::uintptr_t at,
+                                                std::source_location where) {
+  const std::uint64_t state = std::exchange(caller_, unknown);
+  execution& now = *execution::current();
+  const last_look next{.from = from,
+                       .at = at,
+                       .state = state,
+                       .reads = now.reads_made(),
+                       .before = done_,
+                       .has_paused = false};
+  const auto earlier = std::ranges::find_if(looks_.rbegin(), looks_.rend(), [&](const auto& each) {
+    return each.from == from && each.at == at;
+  });
+  const auto same = std::ranges::find_if(looks_.rbegin(), looks_.rend(), [&](const auto& each) {
+    return each.from == from && each.at == at && each.state == state;
+  });
+  if (earlier == looks_.rend()) {
+    looks_.push_back(next);
+    return false;
   }
-  looks_.emplace_back(from, at);
+  note_spin(where);
+  const bool is_there = same != looks_.rend();
+  const last_look before = is_there ? *same : *earlier;
+  if (is_there) looks_.erase(std::next(same).base());
+  if (looks_.size() == most_looks) looks_.erase(looks_.begin());
+  looks_.push_back(next);
+  const bool is_known = state != unknown && next.reads != before.reads &&
+                        done_.choices == before.before.choices && now.may_repeat();
+  if (is_known) worker::mine().memory.functions.note_comparison();
+  if (!is_known || !now.is_repeated(is_there)) return !before.has_paused;
+  clear_dead_stack();
+  now.repeat({.reads_before = before.reads,
+              .may_be_left_out = may_be_left_out(before),
+              .asks_time = done_.times != before.before.times},
+             where);
+  note_pause();
+  return false;
+}
+
+/// The last turn of the loop reads the word of this look again, and nothing else for certain.
+bool spins::may_be_left_out(const last_look& since) const {
+  execution& now = *execution::current();
+  const void* const first = now.place_of_read(since.reads).address;
+  for (std::size_t i = since.reads; i < now.reads_made(); ++i) {
+    const model::place& lies = now.place_of_read(i);
+    const auto begin = reinterpret_cast<std::uintptr_t>(lies.address);
+    if (lies.address != first && !lasting().lasts(begin, begin + lies.size, access_kind::atomic))
+      return false;
+  }
+  return std::ranges::all_of(
+      plain_reads_.begin() + static_cast<std::ptrdiff_t>(since.before.plain_reads),
+      plain_reads_.end(), [&](const auto& each) {
+        return lasting().lasts(each.first, each.second, access_kind::plain);
+      });
 }
 
 void spins::pause(std::source_location where) {
   clear_dead_stack();
-  model::execution::current()->pause(where);
-  looks_.clear();
+  execution::current()->pause(where);
+  note_pause();
+}
+
+void spins::note_pause() {
+  for (last_look& each : looks_) each.has_paused = true;
 }
 
 void spins::excuse() {
@@ -99,6 +181,7 @@ void spins::excuse() {
 }
 
 void spins::act() {
+  failed_ = nullptr;
   is_excused_ = false;
   looks_.clear();
   futile_ = {};
@@ -107,13 +190,14 @@ void spins::act() {
 spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand) {
   const bool is_repeated = futile_.from == from && futile_.at == at && futile_.operand == operand;
   clear_dead_stack();
+  worker::mine().memory.functions.note_comparison();
   const std::uint64_t state = local_state();
   const bool seems_same_state = state == std::exchange(state_, state);
   if (!is_repeated) {
     repeated_ = 0;
     return attempt::make;
   }
-  if (model::execution::current()->is_repeated(seems_same_state) || repeated_ > most_skipped)
+  if (execution::current()->is_repeated(seems_same_state) || repeated_ > most_skipped)
     return attempt::await;
   return ++repeated_ > most_counted ? attempt::skip : attempt::make;
 }

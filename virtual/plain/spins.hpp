@@ -24,6 +24,11 @@ namespace lockyard::plain {
 void clear_dead_stack();
 /// Returns a hash of the thread's stack and of its registers.
 std::uint64_t local_state();
+/// Notes all that decides what the caller of a function does next, besides what that function does
+/// and returns: the stack, with the registers that LOCKYARD_NOTE_CALLER has saved there. Nothing on
+/// the stack may depend on the note.
+void note_caller();
+#define LOCKYARD_NOTE_CALLER (__builtin_unwind_init(), lockyard::plain::note_caller())
 
 /// Lines of the user's that were taken as loops that wait, as file and number, since they were
 /// forgotten; the file's name lives as long as the program.
@@ -36,12 +41,26 @@ class spins {
  public:
   void reset();
 
-  /// Called before a look; pauses if it is a repetition.
+  /// Called before a look; pauses if it is a repetition. If the caller was noted, it is known
+  /// whether the thread has come back to where it was.
   void look(const void* from, std::uintptr_t at, std::source_location where);
+  void note_caller(std::uint64_t state) { caller_ = state; }
   /// Pauses where the thread gives way; the next look is the first one of another attempt.
   void pause(std::source_location where);
+  /// What else the thread has done: it has read plain data, asked for the time, or been given a
+  /// number that the search chose.
+  void note_plain_read(std::uintptr_t at, std::size_t size) {
+    plain_reads_.emplace_back(at, at + size);
+    ++done_.plain_reads;
+  }
+  void note_time() { ++done_.times; }
+  void note_choice() { ++done_.choices; }
   /// A compare-exchange failed for no reason, so what the thread does again waits for nothing.
   void excuse();
+  /// It was one with this expected value, which it has not changed. Whether another attempt with it
+  /// follows, which uses the same memory as the one before.
+  void note_failure(const void* expected) { failed_ = expected; }
+  bool tries_again(const void* expected) { return std::exchange(failed_, nullptr) == expected; }
   /// Whether that was so since the thread was here last.
   bool is_excused() { return std::exchange(is_excused_, false); }
   /// A fence orders, so an attempt before it is another attempt than one after it.
@@ -83,7 +102,32 @@ class spins {
     std::uint64_t operand;
     std::uint64_t found;
   };
-  std::vector<std::pair<const void*, std::uintptr_t>> looks_;
+  struct deeds {
+    std::size_t plain_reads = 0;
+    unsigned times = 0;
+    unsigned choices = 0;
+  };
+  /// A look at a word from a place, since the thread has written something: the last one in a
+  /// state.
+  struct last_look {
+    const void* from;
+    std::uintptr_t at;
+    std::uint64_t state;
+    std::size_t reads;  ///< that the thread had made before
+    deeds before;
+    bool has_paused;  ///< since
+  };
+  void note_pause();
+  [[nodiscard]] bool waits_for_nothing(const void* from, std::uintptr_t at,
+                                       std::source_location where);
+  [[nodiscard]] bool may_be_left_out(const last_look& since) const;
+
+  static constexpr std::size_t most_looks = 64;
+  static constexpr std::uint64_t unknown = 0;
+  std::vector<last_look> looks_;
+  deeds done_;
+  std::uint64_t caller_ = unknown;
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> plain_reads_;
   std::array<std::uint64_t, model::max_locations> read_{};
   model::location_index watched_ = 0;
   bool has_read_ = false;
@@ -92,6 +136,7 @@ class spins {
   std::uint64_t state_ = 0;
   unsigned repeated_ = 0;
   bool is_excused_ = false;
+  const void* failed_ = nullptr;
 };
 
 }  // namespace lockyard::plain

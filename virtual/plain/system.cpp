@@ -101,6 +101,7 @@ void give_way(std::source_location where) {
 std::int64_t time_ns(std::source_location where) {
   constexpr std::int64_t hour = 3'600'000'000'000;
   now().note_unordered();
+  worker::mine().loop().note_time();
   return model::model::now(where).time_since_epoch().count() + hour;
 }
 

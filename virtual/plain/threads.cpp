@@ -52,6 +52,7 @@ location_index program_threads::new_word(std::size_t number) {
 
 void program_threads::begin(bool is_program) {
   is_program_ = is_program;
+  existing_ = 1;
   if (!is_program) return;
   created_ = new_word(0);
   for (unsigned i = 1; i < count; ++i) {
@@ -85,6 +86,7 @@ unsigned program_threads::create(const routine& what, bool is_detached,
     shadow::begin_again();
     now().fail(model::verdict::assertion, "there is one more thread", where);
   }
+  existing_ = index + 1;
   threads_[index].what = what;
   threads_[index].created = now().here_and_now();
   threads_[index].is_joinable = !is_detached;
@@ -117,8 +119,9 @@ void* program_threads::join(unsigned index, std::source_location where) {
   return threads_[index].result;
 }
 
-void program_threads::exit(void* result) {
+void program_threads::exit(void* result, std::source_location where) {
   thread& mine = threads_[now().self()];
+  worker::mine().memory.leave_all(where);
   mine.result = result;
   std::longjmp(mine.exit, 1);
 }
@@ -197,7 +200,7 @@ int __wrap_pthread_detach(pthread_t thread) {
   return 0;
 }
 void __wrap_pthread_exit(void* result) {
-  worker::mine().threads.exit(result);
+  worker::mine().threads.exit(result, LOCKYARD_HERE);
 }
 
 // std::thread: these members are in the C++ library. An object holds the thread's number.

@@ -36,7 +36,11 @@ class program_threads {
   unsigned create(const routine& what, bool is_detached, std::source_location where);
   void* join(unsigned index, std::source_location where);
   void detach(unsigned index, std::source_location where);
-  [[noreturn]] void exit(void* result);
+  [[noreturn]] void exit(void* result, std::source_location where);
+  /// How many threads there are so far.
+  [[nodiscard]] std::size_t existing() const {
+    return is_program_ ? existing_ : model::max_threads;
+  }
   /// Names the words below, for reports.
   [[nodiscard]] std::optional<std::string> name_of(std::uintptr_t address) const;
 
@@ -64,6 +68,7 @@ class program_threads {
   model::location_index new_word(std::size_t number);
 
   bool is_program_ = false;
+  unsigned existing_ = 1;
   model::location_index created_ = 0;
   std::array<thread, model::max_threads> threads_{};
   std::array<std::uint32_t, 2 * model::max_threads + 1> places_{};  ///< the words' addresses

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -15,11 +16,12 @@ namespace {
 
 /// The functions that the checker defines, what the compiler and the linker refer to by themselves,
 /// and functions that throw: an exception is an event of its own (exceptions.cpp). A table of
-/// virtual functions leads to functions of a library.
+/// virtual functions leads to functions of a library, but the one of std::thread::_State only to
+/// its destructor, which does nothing.
 bool is_known(std::string_view name) {
-  constexpr std::array prefixes{std::string_view{"__tsan_"}, std::string_view{"__wrap_"},
-                                std::string_view{"lockyard_"}, std::string_view{"_ZTI"},
-                                std::string_view{"__VERIFIER_"}};
+  constexpr std::array prefixes{std::string_view{"__tsan_"},     std::string_view{"__wrap_"},
+                                std::string_view{"lockyard_"},   std::string_view{"_ZTI"},
+                                std::string_view{"__VERIFIER_"}, std::string_view{"__ubsan_"}};
   constexpr std::array names{
       std::string_view{"_ITM_deregisterTMCloneTable"},
       std::string_view{"_ITM_registerTMCloneTable"},
@@ -30,6 +32,7 @@ bool is_known(std::string_view name) {
       std::string_view{"_ZTVN10__cxxabiv119__pointer_type_infoE"},
       std::string_view{"_ZTVN10__cxxabiv120__si_class_type_infoE"},
       std::string_view{"_ZTVN10__cxxabiv121__vmi_class_type_infoE"},
+      std::string_view{"_ZTVNSt6thread6_StateE"},
       std::string_view{"_ZSt11__once_call"},
       std::string_view{"_ZSt15__once_callable"},
       std::string_view{"_ZSt7nothrow"},
@@ -53,6 +56,13 @@ std::size_t number_of_undefined(const std::uint32_t* hashes) {
   return hashes[1];
 }
 
+/// The other thread on whose stack an address is.
+std::optional<model::thread_index> foreign_owner(std::uintptr_t at) {
+  const auto on_stack = execution::current()->find_on_stack(reinterpret_cast<const void*>(at));
+  if (!on_stack || on_stack->thread == execution::current()->self()) return std::nullopt;
+  return on_stack->thread;
+}
+
 }  // namespace
 
 bool calls_unknown_functions(const ElfW(Dyn) * dynamic) {
@@ -73,21 +83,24 @@ bool calls_unknown_functions(const ElfW(Dyn) * dynamic) {
 }
 
 void note_foreign_use(std::uintptr_t at) {
-  const auto on_stack = execution::current()->find_on_stack(reinterpret_cast<const void*>(at));
   const auto& storage = worker::mine().storage;
   const bool is_in_storage = at >= reinterpret_cast<std::uintptr_t>(storage.data()) &&
                              at < reinterpret_cast<std::uintptr_t>(storage.data() + storage.size());
-  const bool is_foreign_stack = on_stack && on_stack->thread != execution::current()->self();
   const bool is_foreign_error =
       is_in_storage &&
       at != reinterpret_cast<std::uintptr_t>(&storage[execution::current()->self()].error);
-  if (is_foreign_stack || is_foreign_error) execution::current()->note_unordered();
+  const auto owner = foreign_owner(at);
+  const bool is_undecided =
+      owner && !worker::mine().memory.functions.comes_after_beginning(*owner, at);
+  if (is_undecided || is_foreign_error) execution::current()->note_unordered();
 }
 
-void note_unseen_use(const volatile void* at) {
-  const auto on_stack = execution::current()->find_on_stack(const_cast<const void*>(at));
-  if (!on_stack || on_stack->thread != execution::current()->self())
-    execution::current()->note_unordered();
+void note_unwritten(std::uintptr_t at) {
+  if (foreign_owner(at)) execution::current()->note_unordered();
+}
+
+void note_foreign_change(std::uintptr_t at) {
+  if (const auto owner = foreign_owner(at)) worker::mine().memory.functions.note_change_of(*owner);
 }
 
 }  // namespace lockyard::plain

@@ -14,12 +14,15 @@ namespace lockyard::plain {
 /// memory that other threads may use. The checker does not see the accesses of such a function.
 bool calls_unknown_functions(const ElfW(Dyn) * dynamic);
 
-/// A use of memory. What a thread finds on the stack of another one, or in its errno, depends on
-/// what the owner has called since.
+/// A use of memory. What a thread finds on the stack of another one depends on what the owner has
+/// called since, unless it knows of the call; what it finds in errno always does.
 void note_foreign_use(std::uintptr_t at);
 
-/// The checker itself reads or writes memory that the code has given to a call. Unless the memory
-/// is in the caller's own stack, other threads may use it too, unseen.
-void note_unseen_use(const volatile void* at);
+/// A use of the value of memory that nothing has written, as far as is known. On the stack of
+/// another thread it depends on what the owner has done since.
+void note_unwritten(std::uintptr_t at);
+
+/// Memory changes. Its owner may compare its stack with what it was before.
+void note_foreign_change(std::uintptr_t at);
 
 }  // namespace lockyard::plain

@@ -14,12 +14,17 @@ namespace lockyard::plain {
 
 namespace {
 
+unsigned choose(unsigned count, std::source_location where) {
+  worker::mine().loop().note_choice();
+  return now().random(count, where);
+}
+
 /// 0 to 3, and -1 for a type with a sign: values apart from these are not tried.
 long long any_number(bool has_sign, std::source_location where) {
   constexpr unsigned numbers = 4;
   if (!is_active()) return 0;
   now().note_cap(model::cap::open_numbers);
-  const unsigned which = now().random(numbers + (has_sign ? 1U : 0U), where);
+  const unsigned which = choose(numbers + (has_sign ? 1U : 0U), where);
   return which == numbers ? -1 : static_cast<long long>(which);
 }
 
@@ -41,7 +46,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex);
 static pthread_mutex_t lockyard_atomic_block = PTHREAD_MUTEX_INITIALIZER;
 
 bool __VERIFIER_nondet_bool() {
-  return lockyard::plain::is_active() && lockyard::plain::now().random(2, LOCKYARD_HERE) == 1;
+  return lockyard::plain::is_active() && lockyard::plain::choose(2, LOCKYARD_HERE) == 1;
 }
 LOCKYARD_ANY(char, char)
 LOCKYARD_ANY(uchar, unsigned char)

@@ -13,8 +13,9 @@ namespace {
 
 /// Without an expected value it is the one that the thread read last. True if the limit ended it.
 bool sleep_on(const void* object, std::size_t size, const void* expected, bool has_limit,
-              std::source_location where) {
+              const void* pc) {
   worker::mine().loop().act();
+  const std::source_location where = place_of(pc);
   const auto at = reinterpret_cast<std::uintptr_t>(object);
   const part found = worker::mine().memory.word_at(at, static_cast<unsigned>(size), where);
   if (found.unit != size) {
@@ -22,7 +23,7 @@ bool sleep_on(const void* object, std::size_t size, const void* expected, bool h
            where);
   }
   if (expected == nullptr && worker::mine().loop().has_seen_change()) return false;
-  if (expected != nullptr) note_unseen_use(expected);
+  if (expected != nullptr) read_bytes(expected, size, pc);
   const std::uint64_t value =
       expected == nullptr
           ? worker::mine().loop().last_read(found.word)
@@ -38,11 +39,11 @@ bool sleep_on(const void* object, std::size_t size, const void* expected, bool h
 extern "C" {
 
 void lockyard_atomic_wait(const void* object, unsigned long size, const void* expected) noexcept {
-  lockyard::plain::sleep_on(object, size, expected, false, LOCKYARD_HERE);
+  lockyard::plain::sleep_on(object, size, expected, false, LOCKYARD_PC);
 }
 bool lockyard_atomic_wait_limited(const void* object, unsigned long size,
                                   const void* expected) noexcept {
-  return lockyard::plain::sleep_on(object, size, expected, true, LOCKYARD_HERE);
+  return lockyard::plain::sleep_on(object, size, expected, true, LOCKYARD_PC);
 }
 void lockyard_atomic_watch(const void* object, unsigned long size) noexcept {
   using namespace lockyard::plain;
@@ -51,10 +52,10 @@ void lockyard_atomic_watch(const void* object, unsigned long size) noexcept {
   worker::mine().loop().watch(found.word);
 }
 void lockyard_atomic_wait_seen(const void* object, unsigned long size) noexcept {
-  lockyard::plain::sleep_on(object, size, nullptr, false, LOCKYARD_HERE);
+  lockyard::plain::sleep_on(object, size, nullptr, false, LOCKYARD_PC);
 }
 bool lockyard_atomic_wait_seen_limited(const void* object, unsigned long size) noexcept {
-  return lockyard::plain::sleep_on(object, size, nullptr, true, LOCKYARD_HERE);
+  return lockyard::plain::sleep_on(object, size, nullptr, true, LOCKYARD_PC);
 }
 void lockyard_atomic_notify(const void* object, bool all) noexcept {
   using namespace lockyard::plain;

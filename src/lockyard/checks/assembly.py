@@ -25,12 +25,13 @@ HIDDEN = re.compile(
 CALL = re.compile(r"\s(?:call|jmp|bl|b)\s+([A-Za-z_]\w*)(?:@PLT)?$")
 # Accesses that the compiler makes without a call of the checker: by builtin functions for one
 # instruction, by instructions for strings, by masks of vectors, of thread_local variables at fixed
-# places; and all code that is generated when the module is linked.
+# places; arguments on the stack whose address is taken; and all code that is generated when
+# the module is linked.
 SILENT = re.compile(
     r"\sv?movnt\w*\s|\sv?lddqu\s|\s\w*maskmov\w*\s|\s\w*(?:gather|scatter)\w*\s|.*\(.*\{%k|"
     r"\scl(?:flush|wb|demote|zero)\w*\s|\s(?:movdir|enqcmd|tile|fx?save|fnsave|fx?rstor|fldenv|fnstenv)\w*\s|"
     r"\s(?:rep(?:n?[ez])\s+)?(?:cmps|scas|lods)[bwdlq]\b|\s\w*x(?:save|rstor)\w*\s|\s(?:ldnp|stnp|ld[1-4]r?|st[1-4])\s|.*@(?:gottpoff|tpoff|tlsdesc)\b|"
-    r".*\.gnu\.lto_",
+    r"\slea\w*\s+(?:\d+\(%rbp\)|8\(%rsp\), *%r1[03]\b)|.*\.gnu\.lto_",
     re.IGNORECASE,
 )
 BODY = re.compile(

@@ -9,12 +9,14 @@
 #include "orders.hpp"
 #include "random_program.hpp"
 #include "structures.hpp"
+#include "turns.hpp"
 
 #include <plain/module.hpp>
 
 using namespace plain_locks;
 namespace library = plain_library;
 namespace orders = plain_orders;
+namespace turns = plain_turns;
 namespace structures = plain_structures;
 using lockyard::plain::entry_of_client;
 using lockyard::plain::entry_of_lock;
@@ -122,6 +124,25 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<orders::beyond_what_was_read<1>>("lifetime: beyond what T1 has read"),
     entry_of_client<orders::divided_block<0>>("assertion: a block of T0 that waits"),
     entry_of_client<orders::divided_block<1>>("assertion: a block of T1 that waits"),
+    entry_of_client<turns::reads_plain_data<0>>("race: plain data that a turn of T0 reads"),
+    entry_of_client<turns::reads_plain_data<1>>("race: plain data that a turn of T1 reads"),
+    entry_of_client<turns::reads_a_freed_word<0>>("lifetime: a word that a turn of T0 reads"),
+    entry_of_client<turns::reads_a_freed_word<1>>("lifetime: a word that a turn of T1 reads"),
+    entry_of_client<turns::reads_plain_data<0, true>>("race: an atomic write of what T0 reads"),
+    entry_of_client<turns::reads_plain_data<1, true>>("race: an atomic write of what T1 reads"),
+    entry_of_client<turns::reads_a_word_of_a_thread<0>>("lifetime: T1's word that T0 reads"),
+    entry_of_client<turns::reads_a_word_of_a_thread<1>>("lifetime: T0's word that T1 reads"),
+    entry_of_client<turns::reads_its_own_stack<0>>("race: a write to the stack of T0, which spins"),
+    entry_of_client<turns::reads_its_own_stack<1>>("race: a write to the stack of T1, which spins"),
+    entry_of_client<turns::expects_a_shared_value<0>>("race: a value that T0 expects"),
+    entry_of_client<turns::expects_a_shared_value<1>>("race: a value that T1 expects"),
+    entry_of_client<turns::uses_a_later_function<0>>("lifetime: a variable of T0, after its end"),
+    entry_of_client<turns::uses_a_later_function<1>>("lifetime: a variable of T1, after its end"),
+    entry_of_client<turns::ends_by_itself>("passed: a spin with a time limit"),
+    entry_of_client<turns::does_something_in_turns>("passed: a loop that does something"),
+    entry_of_client<turns::fails_to_wait>("passed: a wait that fails in turns, sleeps"),
+    entry_of_client<turns::takes_again>("deep: a mutex that is taken in each turn"),
+    entry_of_client<turns::bakery<2>>("passed: bakery"),
     entry_of_client<plain_random::program>("passed: random"),
 };
 constinit const std::size_t lockyard_plain_entry_count =

@@ -96,6 +96,13 @@ TEST(PlainAtomics, are_exhaustive_unless_a_cap_took_effect) {
   }
 }
 
+/// With an execution for each turn there are twice as many.
+TEST(PlainAtomics, need_no_execution_for_a_futile_turn) {
+  const model::found found = search(named("passed: bakery"), {.threads = 2});
+  EXPECT_EQ(found.result, verdict::passed) << text_of(found);
+  EXPECT_LT(found.executions, 200U);
+}
+
 TEST(PlainAtomics, use_try_lock_for_only_in_a_timed_client) {
   const model::client_size timed{.threads = 2, .timed = true};
   EXPECT_EQ(search(named("passed: try_lock_for"), timed).result, verdict::passed);
@@ -123,6 +130,16 @@ TEST(PlainAtomics, are_bounded_if_deep_executions_end_in_one_order) {
   EXPECT_EQ(finished.result, verdict::passed) << text_of(finished);
   EXPECT_EQ(finished.left_out, "");
   EXPECT_EQ(finished.bounded, "steps <= 50");
+}
+
+/// The failure comes where the search has no choices any more, and is reproduced without reduction.
+TEST(PlainAtomics, reproduce_a_failure_of_a_deep_execution) {
+  const auto clients =
+      plain::clients_of(named("deep: a mutex that is taken in each turn"), {.threads = 2});
+  const model::found found = plain::searched([&] {
+    return model::explore(clients, {.how = {.depth = 30, .finishing = 1000}, .workers = 1});
+  });
+  EXPECT_EQ(found.result, verdict::hang) << text_of(found);
 }
 
 TEST(PlainAtomics, name_the_line_of_the_users_source) {

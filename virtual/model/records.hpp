@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What an execution records of its threads, of plain data, and of the memory that objects have.
+
+#include "choices.hpp"
+#include "memory.hpp"
+#include "reduction.hpp"
+#include "symmetry.hpp"
+#include "waits.hpp"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <vector>
+
+namespace lockyard::model {
+
+/// Ends a state and frees its memory.
+struct deleter {
+  void (*end)(void* object);
+  void (*free)(void* object);
+};
+
+/// The state of a thread.
+enum class status : std::uint8_t {
+  ready,
+  awaiting,
+  sleeping,
+  queued,
+  pausing,
+  counting,
+  repeating,   ///< a loop that is where it was waits for something new
+  giving_way,  ///< reads plain data for long: goes on when no other thread can
+  stuck,       ///< never goes on
+  ended
+};
+/// How a thread goes on.
+enum class variant : std::uint8_t { run, time_out, spurious };
+
+/// Data that is accessed without atomic operations.
+struct plain_record {
+  std::source_location where;
+  thread_index writer = 0;
+  std::uint16_t written = 0;  ///< its end counts as a write
+  clock readers;
+  place lies{};
+  bool is_alive = true;
+};
+/// A deadline.
+struct end_of_wait {
+  passes when;
+  bool has_passed = false;
+};
+
+struct thread_record {
+  boost::context::detail::fcontext_t context = nullptr;
+  knowledge known;
+  hash128 history;
+  std::uint16_t events = 0;
+  std::uint16_t created = 0;
+  status now = status::ended;
+  sleep_end woken_by = sleep_end::woken;
+  bool timed_out = false;
+  bool undisturbed = false;       ///< its operations are one step together
+  bool notes_state = false;       ///< at the next step
+  bool notes_plain_turn = false;  ///< at once, and then goes on in the same step
+  bool yields = false;            ///< pauses: another thread that runs instead is not a preemption
+  bool rushes = false;            ///< runs a loop to its end, and sees nothing new in it
+  std::optional<std::size_t> deadline;
+  std::span<const look> looks;
+  bool exchanges = false;
+  location_index sleeps_on = 0;
+  std::uint32_t sleeps_for = any_bit;  ///< bits of the wakes that it may answer
+  std::vector<read_before> reads;      ///< since the last pause
+  pending next;
+  deferral deferred;
+  location_index last_change = 0;
+  repetition repeats;
+  std::uint16_t tied = 0;            ///< the threads from which its marks do not differ so far
+  std::vector<symmetry_mark> marks;  ///< its accesses to the client's words, while it is tied
+};
+
+/// A thread that may make the next step.
+struct option {
+  thread_index thread;
+  variant how;
+  bool preempts = false;
+  std::uint16_t defers = 0;  ///< the threads that run after something new, one bit each
+
+  /// Converts to a number below unknown_meaning, and back.
+  [[nodiscard]] meaning number() const noexcept {
+    return {.what = static_cast<std::uint8_t>(thread * 8U + static_cast<unsigned>(how) * 2U +
+                                              (preempts ? 1U : 0U)),
+            .defers = defers};
+  }
+  static option of(const meaning& number) noexcept {
+    return {.thread = static_cast<thread_index>(number.what / 8U),
+            .how = static_cast<variant>(number.what / 2U % 4U),
+            .preempts = number.what % 2U == 1,
+            .defers = number.defers};
+  }
+};
+
+/// The object that was made in some memory, alive or not.
+struct occupant {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  std::size_t which;
+  bool is_word;  ///< false for plain data
+
+  static occupant of(const place& lies, std::size_t which, bool is_word) noexcept {
+    const auto begin = reinterpret_cast<std::uintptr_t>(lies.address);
+    return {.begin = begin, .end = begin + lies.size, .which = which, .is_word = is_word};
+  }
+};
+
+/// A state of the client's, which ends with the execution.
+struct state_entry {
+  const void* type;
+  std::size_t owner;
+  void* object;
+  deleter by;
+};
+
+}  // namespace lockyard::model
