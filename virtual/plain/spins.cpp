@@ -84,7 +84,11 @@ model::hash128 hash_of(std::span<const std::byte> bytes) {
   if (!is_active()) return;
   const auto* const frame = static_cast<const std::byte*>(__builtin_frame_address(0));
   const auto on_stack = execution::current()->find_on_stack(frame);
-  if (on_stack) worker::mine().loop().note_caller(hash_of({frame, on_stack->from_top}).low | 1U);
+  if (!on_stack) return;
+  worker& mine = worker::mine();
+  model::hash128 state = hash_of({frame, on_stack->from_top});
+  state.mix(static_cast<std::uint64_t>(mine.storage[on_stack->thread].error));
+  mine.loop().note_caller(state.low | 1U);
 }
 
 void spins::reset() {

@@ -5,6 +5,7 @@
 // Thread `First` is the one that comes first in the fault.
 
 #include <linux/futex.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -189,6 +190,25 @@ struct ends_by_itself {
     if (index == 1) return;
     const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
     while (!goes_on.load(acquire) && std::chrono::steady_clock::now() < limit) {
+    }
+  }
+};
+
+/// A failed attempt in a turn leaves its reason in errno, and so ends the loop.
+struct leaves_a_reason {
+  static constexpr unsigned threads = 2;
+  std::atomic<bool> goes_on{false};
+  sem_t semaphore{};
+  leaves_a_reason() { sem_init(&semaphore, 0, 0); }
+  [[gnu::noinline]] bool is_last(const std::atomic<bool>* word, bool attempts) {
+    if (word->load(relaxed) || errno == EAGAIN) return true;
+    if (attempts) sem_trywait(&semaphore);
+    return false;
+  }
+  void thread(unsigned index) {
+    errno = 0;
+    if (index == 1 || is_last(&goes_on, false)) return;
+    while (!is_last(&goes_on, true)) {
     }
   }
 };
