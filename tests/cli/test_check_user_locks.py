@@ -23,7 +23,7 @@ LOCKS = """
 #pragma once
 #include <atomic>
 constexpr std::size_t length_of(const char* text) { return __builtin_strlen(text); }
-static_assert(length_of("abc") == 3 && __builtin_memcmp("abc", "abd", 3) < 0);
+static_assert(length_of("abc") == 3 && __builtin_memcmp("abc", "abe", 3) < 0);
 namespace my {
 template <std::memory_order Give>
 class basic_ttas {

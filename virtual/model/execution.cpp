@@ -79,7 +79,10 @@ void execution::reset() {
     each.timed_out = false;
     each.deadline.reset();
     each.reads.clear();
+    std::vector<read_before> all_reads = std::move(each.repeats.all_reads);  // keeps its memory
+    all_reads.clear();
     each.repeats = {};
+    each.repeats.all_reads = std::move(all_reads);
     each.undisturbed = false;
     each.notes_state = false;
     each.notes_plain_turn = false;

@@ -36,7 +36,7 @@ class shadow {
   void reset();
 
   /// The outcomes of some uses depend on more than what happens before them. The search leaves no
-  /// order of steps out if there is one (decision 0079): a use of another thread's stack, and a use
+  /// order of steps out if there is one (decision 0080): a use of another thread's stack, and a use
   /// of another thread's memory whose allocation does not happen before.
   part word_at(std::uintptr_t at, unsigned size, std::source_location where);
   void read_plain(std::uintptr_t at, std::size_t size, std::source_location where);

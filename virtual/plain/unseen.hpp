@@ -2,7 +2,7 @@
 #pragma once
 
 // What the graph of an execution does not decide, because the checker keeps no account of it
-// (decision 0079). The search leaves out no order of steps of code that does such things.
+// (decision 0080). The search leaves out no order of steps of code that does such things.
 
 #include <link.h>
 
