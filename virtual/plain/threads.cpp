@@ -138,6 +138,7 @@ void program_threads::run(unsigned index, int (*main)(int, char**)) {
   thread& mine = threads_[index];
   if (index != 0) {
     if (await(mine.started, &is_not_zero, {}) == is_not_created) return;
+    clear_dead_stack();  // compare-exchanges compare padding too, so it holds no garbage
     if (setjmp(mine.exit) == 0) mine.result = mine.what.run(mine.what.argument);
     end(index);
     now().store(mine.ended, has_ended, std::memory_order_release, {});
