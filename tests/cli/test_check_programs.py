@@ -82,6 +82,28 @@ struct client {
   void thread(unsigned) { CALL; }
 };
 """
+# Each turn of a spin takes a recursive mutex again, so the other thread never gets it.
+TAKES_AGAIN = """
+#include <atomic>
+#include <mutex>
+#include <thread>
+std::atomic<int> word{0};
+std::recursive_mutex lock;
+int main() {
+  std::thread first{[] {
+    lock.lock();
+    while (word.load() == 0) lock.try_lock();
+    lock.unlock();
+  }};
+  std::thread second{[] {
+    word.store(1);
+    lock.lock();
+    lock.unlock();
+  }};
+  first.join();
+  second.join();
+}
+"""
 # A variable of a thread that calls pthread_exit() is used by another thread.
 EXIT = """
 #include <pthread.h>
@@ -272,3 +294,9 @@ def test_ends_the_variables_of_a_thread_that_ends(
     found = json.loads(checked.stdout)
     assert found["verdict"] == "lifetime", found["what"]
     assert re.search("variable (of|on) T[12]'s stack", found["what"])
+
+
+def test_reproduces_a_failure_of_a_deep_execution(check: Callable[..., Outcome]) -> None:
+    checked = check("deep.cpp", TAKES_AGAIN, "--json")
+    found = json.loads(checked.stdout)
+    assert found["verdict"] == "hang", found["what"]

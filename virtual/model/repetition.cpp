@@ -189,12 +189,8 @@ void execution::repeat(const turn& last, std::source_location where) {
   thread.reads.clear();
 }
 
-/// With reduction a futile turn is the end of the loop. An execution in which the thread goes on
-/// has the same outcome as another one, in which it has not made the turn: it knows less there, its
-/// reads come later, and so they race with no less. The read with which the turn begins is deferred
-/// there. If the turn reads one word, nothing else is left to find here once something new is in
-/// it; otherwise the last turn may end before it reads the others, so their ends are still
-/// compared with these reads.
+/// With reduction a futile turn is the end of the loop, where decision 0081 says so: the execution
+/// without the turn, in which its first read is deferred, finds the same faults.
 bool execution::leaves_turns_out() const {
   return reduces() && !by_->is_translated() && steps_ < settings_.depth;
 }

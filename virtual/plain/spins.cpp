@@ -121,6 +121,7 @@ void spins::look(const void* from, std::uintptr_t at, std::source_location where
                        .at = at,
                        .state = state,
                        .reads = now.reads_made(),
+                       .plain_reads = plain_reads_.size(),
                        .before = done_,
                        .has_paused = false};
   const auto earlier = std::ranges::find_if(looks_.rbegin(), looks_.rend(), [&](const auto& each) {
@@ -162,11 +163,10 @@ bool spins::may_be_left_out(const last_look& since) const {
     if (lies.address != first && !lasting().lasts(begin, begin + lies.size, access_kind::atomic))
       return false;
   }
-  return std::ranges::all_of(
-      plain_reads_.begin() + static_cast<std::ptrdiff_t>(since.before.plain_reads),
-      plain_reads_.end(), [&](const auto& each) {
-        return lasting().lasts(each.first, each.second, access_kind::plain);
-      });
+  return std::ranges::all_of(plain_reads_.begin() + static_cast<std::ptrdiff_t>(since.plain_reads),
+                             plain_reads_.end(), [&](const auto& each) {
+                               return lasting().lasts(each.first, each.second, access_kind::plain);
+                             });
 }
 
 void spins::pause(std::source_location where) {

@@ -51,7 +51,6 @@ class spins {
   /// number that the search chose.
   void note_plain_read(std::uintptr_t at, std::size_t size) {
     plain_reads_.emplace_back(at, at + size);
-    ++done_.plain_reads;
   }
   void note_time() { ++done_.times; }
   void note_choice() { ++done_.choices; }
@@ -103,7 +102,6 @@ class spins {
     std::uint64_t found;
   };
   struct deeds {
-    std::size_t plain_reads = 0;
     unsigned times = 0;
     unsigned choices = 0;
   };
@@ -114,6 +112,7 @@ class spins {
     std::uintptr_t at;
     std::uint64_t state;
     std::size_t reads;  ///< that the thread had made before
+    std::size_t plain_reads;
     deeds before;
     bool has_paused;  ///< since
   };

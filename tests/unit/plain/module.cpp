@@ -141,7 +141,6 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<turns::ends_by_itself>("passed: a spin with a time limit"),
     entry_of_client<turns::does_something_in_turns>("passed: a loop that does something"),
     entry_of_client<turns::fails_to_wait>("passed: a wait that fails in turns, sleeps"),
-    entry_of_client<turns::takes_again>("deep: a mutex that is taken in each turn"),
     entry_of_client<turns::leaves_a_reason>("passed: a loop that errno ends"),
     entry_of_client<turns::bakery<2>>("passed: bakery"),
     entry_of_client<plain_random::program>("passed: random"),

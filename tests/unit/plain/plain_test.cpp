@@ -132,16 +132,6 @@ TEST(PlainAtomics, are_bounded_if_deep_executions_end_in_one_order) {
   EXPECT_EQ(finished.bounded, "steps <= 50");
 }
 
-/// The failure comes where the search has no choices any more, and is reproduced without reduction.
-TEST(PlainAtomics, reproduce_a_failure_of_a_deep_execution) {
-  const auto clients =
-      plain::clients_of(named("deep: a mutex that is taken in each turn"), {.threads = 2});
-  const model::found found = plain::searched([&] {
-    return model::explore(clients, {.how = {.depth = 30, .finishing = 1000}, .workers = 1});
-  });
-  EXPECT_EQ(found.result, verdict::hang) << text_of(found);
-}
-
 TEST(PlainAtomics, name_the_line_of_the_users_source) {
   const plain::entry& ttas = entries().front();
   model::site_list sites;

@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <mutex>
 
 namespace plain_turns {
 
@@ -210,21 +209,6 @@ struct leaves_a_reason {
     if (index == 1 || is_last(&goes_on, false)) return;
     while (!is_last(&goes_on, true)) {
     }
-  }
-};
-
-/// Each turn takes a recursive mutex again, so the other thread never gets it.
-struct takes_again {
-  static constexpr unsigned threads = 2;
-  std::atomic<bool> goes_on{false};
-  std::atomic<int> steps{0};
-  std::recursive_mutex lock;
-  void thread(unsigned index) {
-    for (int i = 0; index == 0 && i < 20; ++i) steps.fetch_add(1, relaxed);
-    if (index == 0) goes_on.store(true, relaxed);
-    lock.lock();
-    while (index == 1 && !goes_on.load(relaxed)) lock.lock();
-    lock.unlock();
   }
 };
 
