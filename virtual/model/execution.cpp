@@ -160,10 +160,14 @@ void execution::enter(context::transfer_t from) {
 void execution::resume(thread_index thread) {
   thread_record& resumed = threads_[thread];
   running_ = thread;
+  bool goes_on = false;
   do {
     resumed.context = context::jump_fcontext(resumed.context, this).fctx;
-  } while (resumed.notes_plain_turn && note_plain_turn(resumed));
-  if (resumed.notes_state) note_state(thread);
+    goes_on = resumed.notes_plain_turn && note_plain_turn(resumed);
+    if (!resumed.notes_state) continue;
+    note_state(thread);
+    goes_on |= is_set_up();
+  } while (goes_on);
 }
 
 void execution::switch_out() {

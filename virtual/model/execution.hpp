@@ -161,6 +161,9 @@ class execution {
                         std::optional<origin> written = std::nullopt);
   /// Returns a part of plain data, with the same uses so far.
   std::size_t copy_bytes(std::size_t which, const place& lies);
+  /// Called before the bytes change.
+  void write_bytes(std::size_t which, const void* address, const void* type,
+                   std::source_location where);
   /// A use that no other thread can see, which leaves a loop where it was.
   void write_own_bytes(std::size_t which, std::source_location where);
   void leave_bytes(std::size_t which, std::source_location where);
@@ -304,6 +307,8 @@ class execution {
                       std::source_location where);
   [[nodiscard]] hash128 state_of_stack(const thread_record& thread) const;
   void act(thread_record& thread);
+  void act_on_bytes(thread_record& thread);
+  void note_rewrite(const place& lies);
   void refresh(thread_record& thread, std::source_location where);
   void rush(std::source_location where);
   void note_read(location_index from, message_index which);

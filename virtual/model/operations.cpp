@@ -178,10 +178,11 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
 bool execution::compare_exchange(location_index on, std::uint64_t& expected, std::uint64_t desired,
                                  std::memory_order success, std::memory_order failure, bool weak,
                                  std::source_location where) {
-  if (weak && !me().undisturbed && !is_set_up()) {
+  if (weak && !me().undisturbed) {
     me().notes_state = true;
     note_loop();
     clear_dead_stack();
+    if (is_set_up()) switch_out();  // it goes on at once
   }
   step_point({.does = upcoming::changes, .where = on});
   const bool done = compare_exchange_now(on, expected, desired, success, failure, weak, where);

@@ -26,6 +26,14 @@ std::size_t execution::copy_bytes(std::size_t which, const place& lies) {
   return plains_.size() - 1;
 }
 
+void execution::write_bytes(std::size_t which, const void* address, const void* type,
+                            std::source_location where) {
+  plain_record& data = find_plain(which, address, type, where);
+  change_plain(data, where);
+  note_rewrite(data.lies);
+  act_on_bytes(me());
+}
+
 void execution::write_own_bytes(std::size_t which, std::source_location where) {
   me().repeats.failed_at = 0;  // a race with this write is looked for to the end
   change_plain(plains_[which], where);

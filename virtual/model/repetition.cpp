@@ -62,6 +62,7 @@ void execution::note_state(thread_index which) {
   repeats.knowledge = knowledge;
   repeats.state = state_of_stack(thread);
   repeats.state.mix(knowledge);
+  for (const rewritten_bytes& each : repeats.rewritten) each.mix_change(repeats.state);
   if (thread.now == status::pausing) return note_pause(thread);
   // The step was a failure for no reason and nothing else, and has led back to where it began.
   if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
@@ -105,13 +106,43 @@ bool execution::is_repeated(bool seems_repeated) {
 
 /// Others may see the difference, so the thread is nowhere where it was before.
 void execution::act(thread_record& thread) {
+  thread.repeats.failures.clear();
+  thread.repeats.failed_at = 0;
+  thread.repeats.rewritten.clear();
+  act_on_bytes(thread);
+}
+
+/// The same, but where the thread fails for no reason again, it can tell whether the bytes have
+/// changed: a loop that prepares a node may write the same bytes in each turn.
+void execution::act_on_bytes(thread_record& thread) {
   repetition& repeats = thread.repeats;
   repeats.plain = {};
   repeats.at_pauses.clear();
   repeats.known_at_pause = {};
-  repeats.failures.clear();
-  repeats.failed_at = 0;
   repeats.skipped.reset();
+  if (!is_set_up()) repeats.failed_at = 0;  // a race with the write is looked for to the end
+}
+
+void execution::note_rewrite(const place& lies) {
+  repetition& repeats = me().repeats;
+  if (repeats.failures.empty()) return;
+  const auto is_there = [&](const rewritten_bytes& each) {
+    return each.at == lies.address && each.before.size() >= lies.size;
+  };
+  if (std::ranges::any_of(repeats.rewritten, is_there)) return;
+  const auto* const bytes = static_cast<const std::byte*>(lies.address);
+  repeats.rewritten.push_back({.at = lies.address, .before = {bytes, bytes + lies.size}});
+}
+
+void rewritten_bytes::mix_change(hash128& all) const {
+  if (std::memcmp(at, before.data(), before.size()) == 0) return;
+  all.mix(reinterpret_cast<std::uintptr_t>(at));
+  const auto* const bytes = static_cast<const std::byte*>(at);
+  for (std::size_t i = 0; i < before.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + i, std::min(sizeof word, before.size() - i));
+    all.mix(word);
+  }
 }
 
 void execution::pause(std::source_location where) {
@@ -265,7 +296,7 @@ bool execution::may_fail_for_no_reason(std::uint64_t site) {
   const auto count = std::ranges::count_if(failures, [&](const repetition::failure& each) {
     return each.site == site && each.knowledge == thread.repeats.knowledge;
   });
-  const bool is_compared = count != 0 && !thread.undisturbed && !is_set_up();
+  const bool is_compared = count != 0 && !thread.undisturbed;
   if (is_compared && is_repeated(std::ranges::any_of(failures, is_here))) return false;
   if (static_cast<std::size_t>(count) < settings_.weak_failures) return true;
   reach(cap::weak_failures);

@@ -36,7 +36,11 @@ execution::stepped execution::step(const gate& goes_on) {
   }
   try {
     // Only the meaning is needed of a choice that was made before.
-    const auto known = by_->take_known(choice_kind::thread);
+    // The choices of finish() come after the last one of a thread.
+    const bool have_ended =
+        std::ranges::all_of(std::span{threads_}.first(count_),
+                            [](const auto& each) { return each.now == status::ended; });
+    const auto known = have_ended ? std::nullopt : by_->take_known(choice_kind::thread);
     if (!known || by_->is_translated()) {
       list_options();
       if (is_redundant_) return stepped::cut;

@@ -70,6 +70,15 @@ struct turn {
   bool asks_time;
 };
 
+/// Plain data that a thread has written since a compare-exchange failed for no reason.
+struct rewritten_bytes {
+  const void* at;
+  std::vector<std::byte> before;
+
+  /// Mixes in what lies there now, if the bytes differ.
+  void mix_change(hash128& all) const;
+};
+
 /// What tells whether a thread comes back to where it was.
 struct repetition {
   struct failure {
@@ -90,9 +99,10 @@ struct repetition {
   bool time_has_passed = false;  ///< when the thread asks next
   /// What the thread would read in an attempt that it does not make again; nothing if it has acted.
   std::optional<read_before> skipped;
-  std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
-  std::vector<failure> failures;  ///< of compare-exchanges, for no reason
-  bool has_read_plain = false;    ///< since the last pause
+  std::uint16_t failed_at = 0;             ///< the event of the last of these failures; 0: none
+  std::vector<failure> failures;           ///< of compare-exchanges, for no reason
+  std::vector<rewritten_bytes> rewritten;  ///< since the first of them
+  bool has_read_plain = false;             ///< since the last pause
   plain_loop plain;
 };
 

@@ -300,7 +300,7 @@ bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_locati
     if (is_own) {
       now().write_own_bytes(found.which, where);
     } else {
-      now().write_plain(found.which, pointer(begin), &bytes_tag, where);
+      now().write_bytes(found.which, pointer(begin), &bytes_tag, where);
     }
     position = begin + found.size;
   }

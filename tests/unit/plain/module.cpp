@@ -4,6 +4,7 @@
 // have, and what it is.
 
 #include "clients.hpp"
+#include "failures.hpp"
 #include "library.hpp"
 #include "locks.hpp"
 #include "orders.hpp"
@@ -15,6 +16,7 @@
 
 using namespace plain_locks;
 namespace library = plain_library;
+namespace failures = plain_failures;
 namespace orders = plain_orders;
 namespace turns = plain_turns;
 namespace structures = plain_structures;
@@ -32,6 +34,16 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_readers<counted_readers<>>("passed: readers", ""),
     entry_of_readers<counted_readers<false>>("race: readers, not excluded", ""),
     entry_of_readers<ttas<>>("passed: no readers", ""),
+    entry_of_client<failures::pushes<std::memory_order_release>>("passed: fails and rewrites"),
+    entry_of_client<failures::pushes<std::memory_order_relaxed>>(
+        "race: fails and rewrites, relaxed"),
+    entry_of_client<failures::pushes_alone<false>>("passed: fails before the threads"),
+    entry_of_client<failures::pushes_alone<true>>("passed: fails behind the threads"),
+    entry_of_client<failures::fails_alone<false>>("assertion: fails before the threads"),
+    entry_of_client<failures::fails_alone<true>>("assertion: fails behind the threads"),
+    entry_of_client<failures::rewrites_shared_data>("race: a failure rewrites shared data"),
+    entry_of_client<failures::counts_failures<3>>("assertion: counts failures in memory"),
+    entry_of_client<failures::counts_failures<9>>("bounded: counts failures in memory"),
     entry_of_lock<flag<>>("passed: atomic_flag"),
     entry_of_lock<flag<relaxed>>("race: atomic_flag, relaxed"),
     entry_of_lock<ticket<>>("passed: ticket"),
