@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -52,9 +53,45 @@ def test_other_calls_are_not(called: str) -> None:
     assembly.check("x", f"\tcall\t{called}@PLT\n", ())
 
 
-def test_refused_calls_have_their_names_in_the_source() -> None:
-    with pytest.raises(UsageError, match=r"calls `std::random_device::_M_getval\(\)`"):
-        assembly.check("x", "\tcall\t_ZNSt13random_device9_M_getvalEv@PLT\n", ())
+INLINE = '#APP\n# 5 "my/bits.hpp" 1\n\t{}\n# 0 "" 2\n#NO_APP\n'
+
+
+@pytest.mark.parametrize(
+    "code", ["bsrq %rax, %rcx; jz 1f; subq $1, %rcx; 1:", "rolw $8, %ax", "clz x0, x1", "pause"]
+)
+def test_inline_assembly_of_registers_alone_is_not_refused(code: str) -> None:
+    assembly.check("x", INLINE.format(code), ())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("bsrq (%rax), %rcx", "movq %fs:8, %rax", "movl counter(%rip), %eax", "movl 8, %eax"),
+        *("xchgl %eax, (%rdx)", "clz x0, [x1]", "call f", "jmp f", "push %rax", "syscall", "rdtsc"),
+    ],
+)
+def test_other_inline_assembly_is_refused(code: str) -> None:
+    with pytest.raises(UsageError, match=r"my/bits\.hpp:5 has the instruction"):
+        assembly.check("x", INLINE.format(code), ())
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        ("_ZNSt13random_device9_M_getvalEv", "std::random_device::_M_getval()"),
+        (
+            "_ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE",
+            "std::notify_all_at_thread_exit(",
+        ),
+        (
+            "_ZNSt3pmr26synchronized_pool_resourceC1ERKNS_12pool_optionsEPNS_15memory_resourceE",
+            "std::pmr::synchronized_pool_resource::synchronized_pool_resource(",
+        ),
+    ],
+)
+def test_refused_calls_have_their_names_in_the_source(called: str, name: str) -> None:
+    with pytest.raises(UsageError, match=f"calls `{re.escape(name)}"):
+        assembly.check("x", f"\tcall\t{called}@PLT\n", ())
 
 
 def test_unseen_functions_have_their_names_in_the_source(tmp_path: Path) -> None:

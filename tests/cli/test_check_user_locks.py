@@ -93,6 +93,12 @@ struct client {
 };
 """
 
+ABSENT = """
+struct client {
+  static constexpr unsigned threads = 1;
+  void thread(unsigned) { my::absent(1); }
+};
+"""
 ARCHIVED = """
 #include <cassert>
 extern "C" int step(void);
@@ -228,6 +234,15 @@ def test_says_what_it_cannot_check(
     assert cause in checked.stderr
     assert "nothing was checked" in checked.stderr
     assert remedy in checked.stderr
+
+
+def test_names_what_no_library_defines(check: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "absent.cpp").write_text("namespace my { void absent(int); }\n" + ABSENT)
+    checked = check("--client", "absent.cpp")
+    assert checked.returncode == 2, checked.stdout
+    line = checked.stderr.splitlines()[-1]
+    assert "uses `my::absent(int)`, which neither the code nor a library" in line
+    assert "nothing was checked; include the source" in line
 
 
 @pytest.mark.parametrize(

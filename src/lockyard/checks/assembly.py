@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 HARMLESS = re.compile(
     r"(rep;?\s*)?nop|pause|rep;?\s*|yield|wfe|sevl?|isb( sy)?|prefetch\w*\b.*|endbr64"
 )
+# Instructions that use registers and constants alone, and jumps between them.
+OPERAND = r"(?:%\w+|\$-?\w+|[wx]\d+)"
+REGISTERS_ONLY = re.compile(
+    r"(?:(?:bs[fr]|[lt]zcnt|popcnt|bswap|ro[lr]|s[ah][lr]d?|mov(?:abs|[sz][bw]|sl)?|ad[dc]|sub|sbb|i?mul|"
+    r"x?or|and|not|neg|inc|dec|test|cmp)[bwlq]?|set\w+|cmov\w+|clz|cls|rbit|rev(?:16|32)?)"
+    rf"\s+{OPERAND}(?:\s*,\s*{OPERAND})*|j\w+\s+\d+[bf]|\d+:"
+)
 # Other code has none of these: for each atomic access and fence the compiler calls the checker.
 HIDDEN = re.compile(
     r"\s(lock\b.*|[lms]fence\b|xbegin\b.*|xacquire\b.*|xrelease\b.*|umwait\b.*|monitorx?\b.*|dmb\b.*|"
@@ -51,7 +58,9 @@ DEFINED = re.compile(r"^([\w.$]+):|^\s*\.set\s+([\w.$]+),", re.MULTILINE)
 COMMUNICATES = re.compile(
     r"(?:pthread|sem|thrd|mtx|cnd|tss|mq|shm|aio|epoll|eventfd|timerfd|signalfd|io_uring)_?\w*|call_once|"
     r"v?fork|clone|signal|sig(?:action|wait\w*|suspend)|kill|raise|p?poll|p?select|pipe2?|socket\w*|"
-    r"p?read|p?write|open|mmap|munmap|setcontext|swapcontext|GOMP_\w+|omp_\w+|__kmpc_\w+"
+    r"p?read|p?write|open|mmap|munmap|setcontext|swapcontext|GOMP_\w+|omp_\w+|__kmpc_\w+|"
+    # A pool for each thread of the system, of which the checker has one.
+    r"_ZNK?St3pmr26synchronized_pool_resource\w+|_ZSt25notify_all_at_thread_exit\w+"
 )
 # These write to their caller's object only; the function that gets the object reads it.
 ATTRIBUTES = re.compile(r"pthread_(?:mutex|cond|rwlock|barrier)?attr_(?!setrobust|setkind_np)\w+")
@@ -145,7 +154,7 @@ def _found(text: str) -> Iterator[tuple[str, str]]:
             where = f"{match[2]}:{match[1]}"
         elif is_inline and not words.startswith(("#", ".")):
             for each in (part.strip() for part in words.split(";")):
-                if each and not HARMLESS.fullmatch(each):
+                if each and not (HARMLESS.fullmatch(each) or REGISTERS_ONLY.fullmatch(each)):
                     yield where, each
         elif not is_inline and (hidden := HIDDEN.match(line.split("#")[0].rstrip())):
             yield where, " ".join(hidden[1].split())

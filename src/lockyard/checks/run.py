@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -17,9 +18,11 @@ from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
 from lockyard.checks.session import Session
 from lockyard.checks.survivors import read_list, stale_entries
+from lockyard.cxx_names import demangled
 from lockyard.documents import print_document
-from lockyard.errors import ExitStatus, MissingCapabilityError
+from lockyard.errors import ExitStatus, MissingCapabilityError, UsageError
 from lockyard.measure.session import say
+from lockyard.program import ProgramDiedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +40,7 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
     page.check()
     built = module.built(choice.user_code) if choice.user_code else None
     with Checker(built) as checker:
-        known = clients.listed(checker)
+        known = _listed(checker, choice)
         if own := choice.user_code:
             known = [replace(each, option=own.option(each.name)) for each in known]
         if choice.replay:
@@ -72,6 +75,21 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
     for each in stale:
         say(each)
     return _status([*results, *mutated], bool(stale), session.interrupted)
+
+
+def _listed(checker: Checker, choice: Choice) -> list[Client]:
+    """Returns the clients. The checker loads a module before it lists any."""
+    try:
+        return clients.listed(checker)
+    except ProgramDiedError as error:
+        missing = re.search(r"undefined symbol: (\w+)", str(error))
+        if choice.user_code is None or missing is None:
+            raise
+        raise UsageError(
+            f"{choice.user_code}: uses `{demangled(missing[1])}`, which neither the code nor a "
+            "library that is linked defines, so nothing was checked; include the source that "
+            "defines it, or name its library by --flags (-l...)"
+        ) from None
 
 
 def _write_page(
