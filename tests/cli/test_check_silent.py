@@ -20,6 +20,7 @@ long shared[4];
 extern int hidden(int);
 typedef int four __attribute__((vector_size(16)));
 """
+FILLED = "-ftrivial-auto-var-init=pattern"  # as in virtual/plain/visible.txt
 NOT_INSTRUMENTED = '__attribute__((no_sanitize("thread"), noinline, used))'
 
 
@@ -95,6 +96,7 @@ def test_other_code_is_not(tmp_path: Path) -> None:
         ("return take(*at);", False),
         ("call(took, took);", False),
         ("owner mine = wrapped(); take(*at);", False),
+        ("int many_of[took()]; read(many_of);", False),
     ],
 )
 def test_results_that_are_made_in_shared_memory_are_found(
@@ -103,13 +105,14 @@ def test_results_that_are_made_in_shared_memory_are_found(
     source, dump = tmp_path / "code.cpp", tmp_path / "dump"
     source.write_text(
         "void* operator new(unsigned long, void* at) noexcept { return at; }\n"
-        "struct many { long a, b, c; };\nmany made();\nvoid take(many);\nint took();\n"
+        "struct many { long a, b, c; };\nmany made();\nvoid take(many);\n"
+        "int took();\nvoid read(int*);\n"
         "struct owner { owner(const owner&); ~owner(); long a; };\nowner own();\n"
         "__attribute__((noinline)) static owner wrapped() { return own(); }\n"
         "template <class A, class B> __attribute__((noinline)) void call(A a, B b) { a(); b(); }\n"
         f"void use(many* at) {{ {body} }}\n"
     )
-    options = ("-O1", "-fsanitize=thread", "-fno-elide-constructors", "-fno-tree-fre")
+    options = ("-O1", "-fsanitize=thread", "-fno-elide-constructors", "-fno-tree-fre", FILLED)
     to = ("-S", "-o", str(tmp_path / "code.s"), str(source))
     subprocess.run(["g++", *options, f"{operands.DUMP_CXX}={dump}", *to], check=True)
     assert operands.is_silent(dump.read_text()) == is_silent

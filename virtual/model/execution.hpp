@@ -177,6 +177,8 @@ class execution {
   [[nodiscard]] std::uint64_t newest_value(location_index which) const {
     return memory_.at(which).newest().value;
   }
+  /// Whether only the message that the word was made with has the value.
+  [[nodiscard]] bool is_first_value(location_index which, std::uint64_t value) const;
   struct stack_place {
     thread_index thread;
     std::size_t from_top;

@@ -86,6 +86,13 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
   return made;
 }
 
+bool execution::is_first_value(location_index which, std::uint64_t value) const {
+  const std::vector<message>& all = memory_.at(which).messages;
+  return all.front().value == value &&
+         std::none_of(all.begin() + 1, all.end(),
+                      [value](const message& each) { return each.value == value; });
+}
+
 void execution::check_plain_readers(location_index which, std::source_location where) {
   clock others = memory_.at(which).read_as_plain;
   others.of[running_] = 0;

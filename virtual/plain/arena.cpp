@@ -11,9 +11,6 @@ namespace lockyard::plain {
 
 namespace {
 constexpr std::size_t header = 16;
-/// What memory holds that nothing has written: not the zero that code may forget to write, and in
-/// no execution what an earlier one has left.
-constexpr int unwritten = 0xa5;
 }  // namespace
 
 arena::arena()
@@ -40,7 +37,7 @@ void* arena::take(unsigned thread, std::size_t bytes, std::size_t alignment,
   used_[thread] = begin + bytes;
   std::byte* const taken = memory_ + thread * bytes_each + begin;
   std::memcpy(taken - sizeof bytes, &bytes, sizeof bytes);
-  std::memset(taken, unwritten, bytes);
+  std::memset(taken, std::to_integer<int>(unwritten), bytes);
   const auto at = reinterpret_cast<std::uintptr_t>(taken);
   objects_.push_back({.begin = at, .bytes = bytes, .where = where, .made = made, .number = 0});
   return taken;

@@ -17,6 +17,11 @@
 
 namespace lockyard::plain {
 
+/// The bytes of an object on the heap or on a stack to which nothing has been written: not the zero
+/// that code may forget to write, and in no execution what an earlier one has left. For variables
+/// on the stack the compiler writes it (-ftrivial-auto-var-init in visible.txt).
+inline constexpr std::byte unwritten{0xfe};
+
 class arena {
  public:
   static constexpr std::size_t bytes_each = std::size_t{1} << 26U;

@@ -49,6 +49,10 @@ struct part_change {
   static std::uint64_t applied(std::uint64_t found, std::uint64_t self) {
     return reinterpret_cast<const part_change*>(self)->of(found);
   }
+  /// Whether the result depends on what the part held; an exchange may be a first store.
+  [[nodiscard]] bool depends_on_found() const {
+    return apply(0, operand) != apply(mask(size), operand);
+  }
   [[nodiscard]] model::change change() const {
     return {.apply = &applied, .operand = reinterpret_cast<std::uint64_t>(this)};
   }
@@ -71,6 +75,7 @@ part word_of(const site& call) {
   const part at = word_of(call);
   worker::mine().loop().look(call.pc, call.at, call.where);
   const std::uint64_t found = now().load(at.word, order, call.where);
+  at.check_written(found, call.where);
   return get_part(decode(worker::mine().loop().note_read(at.word, found), at.unit), at, call.size);
 }
 
@@ -114,6 +119,7 @@ part word_of(const site& call) {
       found = now().exchange_by(by.at.word, by.change(), order, call.where);
       break;
   }
+  if (by.depends_on_found()) by.at.check_written(found, call.where);
   loop.note_read(by.at.word, by.of(found));
   if (by.of(found) == found) {
     loop.note_futile(call.pc, call.at, operand, found);
@@ -171,6 +177,7 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
     std::uint64_t found = encode(expected, at.unit);
     done = now().compare_exchange(at.word, found, encode(desired, at.unit), success, failure, weak,
                                   call.where);
+    at.check_written(found, call.where);
     loop.note_read(at.word, done ? encode(desired, at.unit) : found);
     if (!done) expected = decode(found, at.unit);
   } else {

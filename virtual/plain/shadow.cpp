@@ -49,6 +49,19 @@ void check_foreign_heap(std::uintptr_t begin, std::uintptr_t end, std::source_lo
   now().fail(model::verdict::lifetime, "memory outside of every heap object is used", where);
 }
 
+/// Whether memory holds what it does before anything is written to it. The code may have written
+/// where that was not seen, so the bytes are looked at as well.
+bool holds_nothing(std::uintptr_t begin, std::size_t size, std::size_t written) {
+  // The compiler announces it when it fills a variable of a basic type, and the code may copy such
+  // bytes. A program may have such a value of its own in one or two bytes, but not in four.
+  if (written != 0 && size < sizeof(std::uint32_t)) return false;
+  const bool is_new = worker::mine().heap.offset_of(begin) || earlier_heap().offset_of(begin) ||
+                      now().find_on_stack(pointer(begin));
+  const auto* const first = static_cast<const std::byte*>(pointer(begin));
+  return is_new &&
+         std::all_of(first, first + size, [](std::byte each) { return each == unwritten; });
+}
+
 /// The memory of libraries may be anywhere.
 bool is_mapped(std::uintptr_t at) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -61,6 +74,12 @@ model::place place_at(std::uintptr_t at, std::size_t size) {
 }
 
 }  // namespace
+
+void part::check_written(std::uint64_t value, std::source_location where) const {
+  if (was_unwritten && now().is_first_value(word, value)) {
+    now().fail(model::verdict::lifetime, "reads memory that nothing has written", where);
+  }
+}
 
 wide raw_value(std::uintptr_t at, std::size_t size) {
   wide value = 0;
@@ -197,8 +216,7 @@ part shadow::word_at(std::uintptr_t at, unsigned size, std::source_location wher
   }
   const auto known = cells_.find(base);
   if (known != cells_.end() && known->second.is_word && known->second.size == unit) {
-    return {static_cast<location_index>(known->second.which), unit,
-            static_cast<unsigned>(at - base)};
+    return part_of(base, known->second, at);
   }
   split(at);
   split(at + size);
@@ -210,10 +228,17 @@ part shadow::word_at(std::uintptr_t at, unsigned size, std::source_location wher
     }
     position = next->first + next->second.size;
   }
-  return {adopt(base, unit, where), unit, static_cast<unsigned>(at - base)};
+  return part_of(base, adopt(base, unit, where), at);
 }
 
-location_index shadow::adopt(std::uintptr_t base, unsigned unit, std::source_location where) {
+part shadow::part_of(std::uintptr_t base, const cell& word, std::uintptr_t at) {
+  return {.word = static_cast<location_index>(word.which),
+          .unit = static_cast<unsigned>(word.size),
+          .shift = static_cast<unsigned>(at - base),
+          .was_unwritten = word.was_unwritten};
+}
+
+const shadow::cell& shadow::adopt(std::uintptr_t base, unsigned unit, std::source_location where) {
   split(base);
   split(base + unit);
   std::vector<std::size_t> pieces;
@@ -228,8 +253,10 @@ location_index shadow::adopt(std::uintptr_t base, unsigned unit, std::source_loc
   const location_index made =
       now().adopt_word(pieces, value, where, name_of(base), place_at(base, unit));
   cells_.erase(cells_.lower_bound(base), cells_.lower_bound(base + unit));
-  cells_[base] = {unit, made, true};
-  return made;
+  return cells_[base] = {.size = unit,
+                         .which = made,
+                         .is_word = true,
+                         .was_unwritten = holds_nothing(base, unit, written)};
 }
 
 void shadow::put(std::uintptr_t begin, const cell& word, std::uint64_t value) {

@@ -23,8 +23,12 @@ using model::location_index;
 /// An atomic access: some bytes of a word, which is as large as the largest access to it.
 struct part {
   location_index word;
-  unsigned unit;   ///< bytes of the word
-  unsigned shift;  ///< of the access, in bytes
+  unsigned unit;       ///< bytes of the word
+  unsigned shift;      ///< of the access, in bytes
+  bool was_unwritten;  ///< the memory, when it became a word
+
+  /// Fails if the value, which was read from the word, is one that nothing has written.
+  void check_written(std::uint64_t value, std::source_location where) const;
 };
 
 class shadow {
@@ -75,7 +79,8 @@ class shadow {
     std::size_t size;
     std::size_t which;
     bool is_word;
-    bool is_written = false;  ///< plain data by an access that was seen
+    bool is_written = false;     ///< plain data by an access that was seen
+    bool was_unwritten = false;  ///< a word: its memory, before it became one
   };
   using cells = std::map<std::uintptr_t, cell>;
 
@@ -87,8 +92,9 @@ class shadow {
   void use_again(std::uintptr_t begin, std::uintptr_t end);
   [[noreturn]] static void widen(std::uintptr_t a, std::size_t a_size, std::uintptr_t b,
                                  std::size_t b_size, std::source_location where);
+  static part part_of(std::uintptr_t base, const cell& word, std::uintptr_t at);
   static void put(std::uintptr_t begin, const cell& word, std::uint64_t value);
-  location_index adopt(std::uintptr_t base, unsigned unit, std::source_location where);
+  const cell& adopt(std::uintptr_t base, unsigned unit, std::source_location where);
 
   using ranges = std::vector<std::pair<std::uintptr_t, std::uintptr_t>>;
   static bool covers(const ranges& all, std::uintptr_t at);

@@ -28,6 +28,7 @@ bool sleep_on(const void* object, std::size_t size, const void* expected, bool h
       expected == nullptr
           ? worker::mine().loop().last_read(found.word)
           : encode(raw_value(reinterpret_cast<std::uintptr_t>(expected), size), found.unit);
+  found.check_written(now().newest_value(found.word), where);
   const auto deadline = deadline_if(has_limit);
   return now().sleep(found.word, value, deadline, where) == model::sleep_end::timed_out;
 }

@@ -30,6 +30,7 @@ inline location_index word_of_system(const void* address, std::source_location w
     refuse("the system's word is a part of a larger atomic object",
            "give the system an object of its own", where);
   }
+  found.check_written(now().newest_value(found.word), where);
   return found.word;
 }
 

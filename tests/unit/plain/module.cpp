@@ -11,6 +11,7 @@
 #include "random_program.hpp"
 #include "structures.hpp"
 #include "turns.hpp"
+#include "unwritten.hpp"
 
 #include <plain/module.hpp>
 
@@ -19,6 +20,7 @@ namespace library = plain_library;
 namespace failures = plain_failures;
 namespace orders = plain_orders;
 namespace turns = plain_turns;
+namespace unwritten = plain_unwritten;
 namespace structures = plain_structures;
 using lockyard::plain::entry_of_client;
 using lockyard::plain::entry_of_lock;
@@ -155,6 +157,20 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<turns::fails_to_wait>("passed: a wait that fails in turns, sleeps"),
     entry_of_client<turns::leaves_a_reason>("passed: a loop that errno ends"),
     entry_of_client<turns::bakery<2>>("passed: bakery"),
+    entry_of_client<unwritten::late_value<0>>(
+        "lifetime: a value that T0 reads before it is written"),
+    entry_of_client<unwritten::late_value<1>>(
+        "lifetime: a value that T1 reads before it is written"),
+    entry_of_client<unwritten::sum<0>>("lifetime: a sum of T0 without a first value"),
+    entry_of_client<unwritten::sum<1>>("lifetime: a sum of T1 without a first value"),
+    entry_of_client<unwritten::late_mutex<0>>("lifetime: a mutex of T0 that is not initialised"),
+    entry_of_client<unwritten::late_mutex<1>>("lifetime: a mutex of T1 that is not initialised"),
+    entry_of_client<unwritten::first_exchange>("passed: an exchange writes the first value"),
+    entry_of_client<unwritten::local_words<false>>("passed: a local node, copied"),
+    entry_of_client<unwritten::local_words<true>>(
+        "lifetime: a local node, a member without a value"),
+    entry_of_client<unwritten::local_number<false>>("passed: a local number"),
+    entry_of_client<unwritten::local_number<true>>("lifetime: a local number without a value"),
     entry_of_client<plain_random::program>("passed: random"),
 };
 constinit const std::size_t lockyard_plain_entry_count =
