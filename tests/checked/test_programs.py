@@ -30,6 +30,7 @@ QUICK = {
     "bit_fields.c",
     "c11_condition.c",
     "causality.c",
+    "ends_by_exit.c",
     "freed_once.cpp",
     "futures.cpp",
     "loaded_then_exchanged.c",

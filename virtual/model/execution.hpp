@@ -205,9 +205,10 @@ class execution {
   /// Whether a thread is where it was before, as it seems: what was found when this execution ran
   /// first counts, because unused bytes of a stack may differ when it runs again.
   [[nodiscard]] bool is_repeated(bool seems_repeated);
-  /// Ends the thread's part in the execution: it is one that the program does not ask about. Other
-  /// threads go on; if they cannot, the execution ends without a verdict.
-  [[noreturn]] void give_up(std::source_location where);
+  /// Ends the thread's part in the execution, for example because the program does not ask about
+  /// what follows. Other threads go on; if they cannot, the execution ends without a verdict.
+  [[noreturn]] void give_up(std::source_location where,
+                            const char* why = "the program does not ask about what follows");
   /// The code may keep a state that is not in the graph: two states with the same graph may differ,
   /// and so may two orders of steps.
   void note_unseen();

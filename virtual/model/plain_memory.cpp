@@ -131,10 +131,10 @@ void execution::end_word_by_plain_write(location_index which, std::source_locati
   end_word(which, " is written without an atomic access", where, verdict::race);
 }
 
-void execution::give_up(std::source_location where) {
+void execution::give_up(std::source_location where, const char* why) {
   has_given_up_ = true;
   event(ended, 1, 0);
-  if (account_ != nullptr) tell(where, "the program does not ask about what follows");
+  if (account_ != nullptr) tell(where, why);
   me().now = status::stuck;
   for (;;) switch_out();
 }

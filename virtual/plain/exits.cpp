@@ -5,6 +5,10 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace lockyard::plain {
@@ -28,6 +32,16 @@ bool ends_streams(void (*run)(void*)) {
          std::string_view{found.dli_sname}.starts_with("_ZNSt8ios_base4InitD");
 }
 
+void check_program(const char* name, std::source_location where) {
+  if (!is_active()) {
+    std::fprintf(stderr, "static initialisation calls %s\n", name);
+    std::_Exit(1);
+  }
+  if (worker::mine().threads.is_program()) return;
+  refuse(std::string{"the code calls "} + name + ", but it is not a program with main()",
+         "let its functions return", where);
+}
+
 }  // namespace
 
 std::vector<exit_calls::call>& exit_calls::initial() {
@@ -37,6 +51,22 @@ std::vector<exit_calls::call>& exit_calls::initial() {
 
 void exit_calls::reset() {
   calls_ = initial();
+}
+
+void exit_calls::add_last(const link_map& module) {
+  const ElfW(Addr)* first = nullptr;
+  std::size_t count = 0;
+  for (const auto* each = module.l_ld; each->d_tag != DT_NULL; ++each) {
+    if (each->d_tag == DT_FINI_ARRAY)
+      first = reinterpret_cast<const ElfW(Addr)*>(module.l_addr + each->d_un.d_ptr);
+    if (each->d_tag == DT_FINI_ARRAYSZ) count = each->d_un.d_val / sizeof *first;
+  }
+  std::vector<call> last;
+  for (const ElfW(Addr) each : std::span{first, count}) {
+    last.push_back({[](void* given) { reinterpret_cast<void (*)()>(given)(); },
+                    reinterpret_cast<void*>(each)});
+  }
+  initial().insert(initial().begin(), last.begin(), last.end());
 }
 
 void exit_calls::forget_initial() {
@@ -71,6 +101,19 @@ void exit_calls::run() {
   }
 }
 
+void exit_calls::exit(const char* name, std::source_location where) {
+  check_program(name, where);
+  worker::mine().storage[now().self()].end_variables();
+  worker::mine().at_exit.run();
+  exit_at_once(name, where);
+}
+
+void exit_calls::exit_at_once(const char* name, std::source_location where) {
+  check_program(name, where);
+  now().note_program_end();
+  now().give_up(where, "the program ends");
+}
+
 }  // namespace lockyard::plain
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
@@ -84,6 +127,15 @@ int __wrap_atexit(void (*run)()) {
   lockyard::plain::exit_calls::add([](void* given) { reinterpret_cast<void (*)()>(given)(); },
                                    reinterpret_cast<void*>(run), LOCKYARD_PC);
   return 0;
+}
+void __wrap_exit(int /*status*/) {
+  lockyard::plain::exit_calls::exit("exit()", LOCKYARD_HERE);
+}
+void __wrap__exit(int /*status*/) {
+  lockyard::plain::exit_calls::exit_at_once("_exit()", LOCKYARD_HERE);
+}
+void __wrap__Exit(int /*status*/) {
+  lockyard::plain::exit_calls::exit_at_once("_Exit()", LOCKYARD_HERE);
 }
 }
 // NOLINTEND(bugprone-reserved-identifier)

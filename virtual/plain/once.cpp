@@ -180,12 +180,16 @@ void __wrap___cxa_guard_abort(void* guard) {
 
 namespace lockyard::plain {
 
-void thread_storage::end(const std::vector<void (*)(void*)>& keys) {
+void thread_storage::end_variables() {
   while (!destructors.empty()) {
     const auto [destroy, object] = destructors.back();
     destructors.pop_back();
     destroy(object);
   }
+}
+
+void thread_storage::end(const std::vector<void (*)(void*)>& keys) {
+  end_variables();
   if (!values.empty()) use_keys({});
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto value = values.find(first_key + static_cast<pthread_key_t>(i));

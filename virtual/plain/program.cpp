@@ -240,6 +240,7 @@ std::vector<entry> load_module(const std::string& path) {
   dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map));
   dl_iterate_phdr(&note_segments, map);
   loaded().hides_state = may_hide_state(map->l_ld);
+  exit_calls::add_last(*map);
   if (!may_end_statics(map->l_ld)) exit_calls::forget_initial();
   loaded().shares_exceptions = shares_exceptions(map->l_ld);
   if (const auto used = earlier_heap().used(0); !used.empty()) {

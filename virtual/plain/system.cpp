@@ -289,11 +289,6 @@ void __wrap__ZSt9terminatev() {
   lockyard::plain::now().fail(lockyard::model::verdict::assertion, "it calls std::terminate()",
                               LOCKYARD_HERE);
 }
-void __wrap_exit(int /*status*/) {
-  if (!is_active()) std::abort();
-  lockyard::plain::refuse("the code calls exit(), which would end the other threads",
-                          "return from main() instead", LOCKYARD_HERE);
-}
 
 // What model checkers for C offer to a program.
 void __wrap___VERIFIER_assume(int holds) {

@@ -23,7 +23,9 @@ struct thread_storage {
     error = 0;
     exceptions[0] = exceptions[1] = nullptr;
   }
-  /// Runs the destructors: of variables, and of values under keys.
+  /// Runs the destructors of variables.
+  void end_variables();
+  /// Runs them, and the destructors of values under keys.
   void end(const std::vector<void (*)(void*)>& keys);
 };
 

@@ -57,7 +57,8 @@ DEFINED = re.compile(r"^([\w.$]+):|^\s*\.set\s+([\w.$]+),", re.MULTILINE)
 # Threads, and what is shared by them, in ways that the checker has no model of.
 COMMUNICATES = re.compile(
     r"(?:pthread|sem|thrd|mtx|cnd|tss|mq|shm|aio|epoll|eventfd|timerfd|signalfd|io_uring)_?\w*|call_once|"
-    r"v?fork|clone|signal|sig(?:action|wait\w*|suspend)|kill|raise|p?poll|p?select|pipe2?|socket\w*|"
+    r"v?fork|clone|(?:at_)?quick_exit|signal|sig(?:action|wait\w*|suspend)|kill|raise|p?poll|"
+    r"p?select|pipe2?|socket\w*|"
     r"p?read|p?write|open|mmap|munmap|setcontext|swapcontext|GOMP_\w+|omp_\w+|__kmpc_\w+|"
     # A pool for each thread of the system, of which the checker has one.
     r"_ZNK?St3pmr26synchronized_pool_resource\w+|_ZSt25notify_all_at_thread_exit\w+"
