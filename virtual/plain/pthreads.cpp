@@ -89,9 +89,10 @@ int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, std::source
   const location_index sleeps_on = word_of_system(on, where);
   if (const int error = unlock(mutex, where); error != 0) return error;
   const auto deadline = deadline_if(has_limit);
-  now().undisturbed(true);
-  const auto end = now().sleep(sleeps_on, 0, deadline, where);
-  now().undisturbed(false);
+  const auto end = [&] {
+    const one_step with_the_unlock;
+    return now().sleep(sleeps_on, 0, deadline, where);
+  }();
   lock(mutex, false, where);
   return end == model::sleep_end::timed_out ? ETIMEDOUT : 0;
 }

@@ -61,10 +61,11 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
       if (!seen) return false;
       found = seen->value;
     }
-    now().undisturbed(how != wait::none, word);
+    std::optional<one_step> with_the_wait;
+    if (how != wait::none) with_the_wait.emplace(word);
     const bool done = now().compare_exchange(word, found, found + addend, std::memory_order_acquire,
                                              std::memory_order_relaxed, false, where);
-    now().undisturbed(false);
+    with_the_wait.reset();
     if (!done) continue;
     loop.act();
     return true;

@@ -43,6 +43,26 @@ inline std::optional<std::size_t> deadline_if(bool has_limit) {
   return now().new_deadline(model::passes::early);
 }
 
+/// Makes the operations of its lifetime one step, or a part of the step that has begun before. The
+/// step begins with the operation on the word that the thread has changed last, or on `first`.
+class one_step {
+ public:
+  one_step() {
+    if (begins_) now().undisturbed(true);
+  }
+  explicit one_step(location_index first) {
+    if (begins_) now().undisturbed(true, first);
+  }
+  one_step(const one_step&) = delete;
+  one_step& operator=(const one_step&) = delete;
+  ~one_step() {
+    if (begins_) now().undisturbed(false);
+  }
+
+ private:
+  bool begins_ = !now().is_undisturbed();
+};
+
 /// Ends an object of the C library, such as a mutex, by the library's function for that.
 inline int end_of_system_object(const void* address, std::size_t size, std::source_location where) {
   if (!is_active()) return 0;

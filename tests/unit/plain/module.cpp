@@ -136,6 +136,8 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<orders::behind_an_object<1, false>>("lifetime: read behind an object of T1"),
     entry_of_client<orders::behind_an_object<1, true>>("lifetime: freed behind an object of T1"),
     entry_of_client<orders::beyond_what_was_read<1>>("lifetime: beyond what T1 has read"),
+    entry_of_client<orders::block_that_tries<0>>("passed: a block of T0 that tries"),
+    entry_of_client<orders::block_that_tries<1>>("passed: a block of T1 that tries"),
     entry_of_client<orders::divided_block<0>>("assertion: a block of T0 that waits"),
     entry_of_client<orders::divided_block<1>>("assertion: a block of T1 that waits"),
     entry_of_client<turns::reads_plain_data<0>>("race: plain data that a turn of T0 reads"),

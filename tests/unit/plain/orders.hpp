@@ -5,6 +5,7 @@
 // their steps in one order; thread `First` is the one that comes first in the fault.
 
 #include <pthread.h>
+#include <semaphore.h>
 
 #include <atomic>
 #include <cassert>
@@ -132,6 +133,27 @@ struct divided_block {
     pthread_mutex_unlock(&lock);
     __VERIFIER_atomic_end();
     assert(found == 0);
+  }
+};
+
+/// A block that only tries to take locks is one step.
+template <unsigned First>
+struct block_that_tries {
+  static constexpr unsigned threads = 2;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+  sem_t semaphore{};
+  std::atomic<int> value{0};
+  block_that_tries() { sem_init(&semaphore, 0, 1); }
+  void thread(unsigned index) {
+    if (index != First) return static_cast<void>(value.fetch_add(1));
+    __VERIFIER_atomic_begin();
+    const int before = value.fetch_add(2);
+    pthread_mutex_trylock(&mutex);
+    pthread_rwlock_tryrdlock(&rwlock);
+    sem_trywait(&semaphore);
+    assert(value.fetch_add(2) == before + 2);
+    __VERIFIER_atomic_end();
   }
 };
 
