@@ -247,11 +247,19 @@ def test_names_the_calls_that_it_does_not_see(check: Callable[..., Outcome]) -> 
     processor = REFUSED.replace("<cstdlib>", "<sched.h>").replace("CALL", "(void)sched_getcpu()")
     checked = check("processor.cpp", processor)
     assert "not seen by the checker: sched_getcpu\n" in checked.stdout
+    assert "processors, nor races on what the functions below use." in checked.stdout
     assert json.loads(check("processor.cpp", processor, "--json").stdout)["unseen"] == [
         "sched_getcpu"
     ]
     count = json.loads(check("count.cpp", COUNT.replace("STEP", "++count"), "--json").stdout)
     assert count["unseen"] == []
+
+
+def test_refuses_a_function_that_the_checker_defines(check: Callable[..., Outcome]) -> None:
+    own = 'extern "C" void* __wrap_malloc(size_t) { return nullptr; }\nstruct'
+    checked = check("own.cpp", REFUSED.replace("CALL", "std::malloc(1)").replace("struct", own))
+    assert checked.returncode == 2, checked.stdout + checked.stderr
+    assert "defines `__wrap_malloc`, which the checker defines itself" in checked.stderr
 
 
 def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) -> None:

@@ -104,7 +104,51 @@ def test_unseen_functions_have_their_names_in_the_source(tmp_path: Path) -> None
     module = tmp_path / "library.so"
     subprocess.run(["g++", "-shared", "-fPIC", source, "-o", module], check=True)
     names = ["my::log::log()", "plain", "void my::note<int>(int)"]
-    assert sorted(imports.unseen(module)) == names
+    assert sorted(imports.unseen(module, {"malloc"})) == names
+    assert imports.taken(module, {"malloc"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ('extern "C" void lockyard_note(); void use() { lockyard_note(); }', True),
+        ('extern "C" void lockyard_atomic_yield(); void use() { lockyard_atomic_yield(); }', False),
+        ('extern "C" void __wrap_malloc(); void use() { __wrap_malloc(); }', False),
+        ('extern "C" void __wrap_puts(); void use() { __wrap_puts(); }', True),
+        ("#include <sstream>\nint use() { return !std::ostringstream{}.good(); }", True),
+        ("#include <fstream>\nvoid use(const char* x) { std::ofstream{x} << 1; }", True),
+        ("#include <iostream>\nvoid use() { std::cout << 1; }", False),
+    ],
+)
+def test_calls_that_only_look_like_the_checkers_are_unseen(
+    text: str, *, is_named: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "code.cpp").write_text(text)
+    module = tmp_path / "library.so"
+    subprocess.run(
+        ["g++", "-shared", "-fPIC", "-O1", tmp_path / "code.cpp", "-o", module], check=True
+    )
+    assert (imports.unseen(module, {"malloc"}) != ()) == is_named
+
+
+@pytest.mark.parametrize(
+    ("name", "is_taken"),
+    [
+        ("__wrap_malloc", True),
+        ("__wrap_mine", False),
+        ("__tsan_read4", True),
+        ("lockyard_atomic_yield", True),
+        ("lockyard_mine", False),
+        ("__wrap_pthread_create", False),
+        ("__VERIFIER_assert", False),
+    ],
+)
+def test_names_of_the_checker_are_found(name: str, *, is_taken: bool, tmp_path: Path) -> None:
+    (tmp_path / "code.cpp").write_text(f'extern "C" void {name}() {{}}')
+    module = tmp_path / "library.so"
+    subprocess.run(["g++", "-shared", "-fPIC", tmp_path / "code.cpp", "-o", module], check=True)
+    found = imports.taken(module, {"malloc", "pthread_create"})
+    assert found == (name if is_taken else "")
 
 
 def test_types_are_found_with_their_namespaces() -> None:

@@ -17,10 +17,17 @@ from elftools.elf.sections import SymbolTableSection
 from lockyard.cxx_names import demangled
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
 # Names of the checker, and names of the compiler's and the dynamic linker's own machinery.
-OURS = r"__wrap_\w+|__tsan_\w+|__ubsan_\w+|lockyard_\w+|__VERIFIER_\w+"
+OURS = (
+    r"__tsan_\w+|__ubsan_\w+|__VERIFIER_\w+|lockyard_(?:pthread_create|"
+    r"atomic_(?:notify|watch|yield|wait(?:_seen)?(?:_limited)?))"
+)
+# What the glue defines in each module (virtual/plain/module.hpp); programs may have functions of
+# their own for the names of SV-COMP.
+OF_GLUE = r"__wrap_pthread_create|__VERIFIER_\w+"
 MACHINERY = (
     r"_Unwind_\w+|_ITM_\w+|__cxa_\w+|__gxx_personality\w*|__gmon_start__|__stack_chk_fail|"
     r"__dso_handle|__once_proxy"
@@ -34,22 +41,50 @@ PLAIN_C = (
 )
 # The C++ library apart from threads, waits, clocks and chance: exceptions, strings, streams, nodes
 # of containers, tables of types, destructors. A future's wait is here a spin on the future's word.
+# Other objects of the library have a state that threads may share: streams, apart from those that
+# exist anyway, and their buffers; their constructors are named.
+STREAMS = (
+    r"_ZN\w*?\d+basic_(?:[io]?(?:string|f)stream|(?:string|file|sync)buf|osyncstream|[io]?spanstream)"
+    r"I\w+C[12]\w*"
+)
 CXX = (
     r"_ZT[ISV]\w+|_ZNK?St(?!6thread|11this_thread|18condition_variable|6chrono|"
     r"13random_device)\w+|_ZNK?S[abdios]\w+|_ZSt\w+|_ZNSt18condition_variable[CD]\w+|"
     r"_ZNSt6thread6_StateD\w+|_ZNK?10__cxxabiv1\w+"
 )
-KNOWN = re.compile(f"{OURS}|{MACHINERY}|{PLAIN_C}|{CXX}")
+KNOWN = re.compile(f"(?!(?:{STREAMS})$)(?:{OURS}|{MACHINERY}|{PLAIN_C}|{CXX})")
 
 
-def unseen(module: Path) -> tuple[str, ...]:
-    """Returns the names of the functions, in their order in the module."""
+def unseen(module: Path, modelled: Container[str]) -> tuple[str, ...]:
+    """Returns the names of the functions, in their order in the module. The checker has models of
+    the functions in `modelled`."""
+    names = [name for name, is_defined in _symbols(module) if not is_defined]
+    unknown = [
+        name
+        for name in names
+        if not KNOWN.fullmatch(name) and name.removeprefix("__wrap_") not in modelled
+    ]
+    # Both forms of a constructor have one name in the source.
+    return tuple(dict.fromkeys(map(demangled, unknown)))
+
+
+def taken(module: Path, modelled: Container[str]) -> str:
+    """Returns the name of a function that the module defines although the checker does; its calls
+    would not reach the checker. Empty if there is none."""
+    for name, is_defined in _symbols(module):
+        of_model = name.startswith("__wrap_") and name.removeprefix("__wrap_") in modelled
+        is_ours = (of_model or re.fullmatch(OURS, name)) and not re.fullmatch(OF_GLUE, name)
+        if is_defined and is_ours:
+            return name
+    return ""
+
+
+def _symbols(module: Path) -> list[tuple[str, bool]]:
+    """Returns the names that the dynamic linker sees, and whether the module defines them."""
     try:
         with module.open("rb") as file:
             table = ELFFile(file).get_section_by_name(".dynsym")
             symbols = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
     except (OSError, ELFError):
-        return ()
-    names = [each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF" and each.name]
-    # Both forms of a constructor have one name in the source.
-    return tuple(dict.fromkeys(demangled(name) for name in names if not KNOWN.fullmatch(name)))
+        return []
+    return [(each.name, each["st_shndx"] != "SHN_UNDEF") for each in symbols if each.name]

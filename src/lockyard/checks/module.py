@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.checks import assembly, glue, members, operands, type_names
+from lockyard.checks import assembly, glue, imports, members, operands, type_names
 from lockyard.checks.recipe import Recipe
 from lockyard.errors import UsageError
 from lockyard.measure.session import say
@@ -180,6 +180,11 @@ class Build:
             raise UsageError(
                 f"{self.wanted}: does not link, {CONSEQUENCE}; put the missing definitions into "
                 f"the header, or name their object or library by --flags:\n{done.said}"
+            )
+        if name := imports.taken(module, self.recipe.modelled):
+            raise UsageError(
+                f"{self.wanted}: defines `{name}`, which the checker defines itself, so nothing "
+                "was checked; give the function another name"
             )
         return module
 

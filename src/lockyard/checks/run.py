@@ -14,6 +14,7 @@ from lockyard.checks import bench, clients, debugger, imports, module, mutations
 from lockyard.checks.document import document
 from lockyard.checks.minimal import minimised
 from lockyard.checks.progress import shown_progress
+from lockyard.checks.recipe import Recipe
 from lockyard.checks.replay import replayed
 from lockyard.checks.result import Check, Result, Settings, Standing
 from lockyard.checks.session import Session
@@ -53,7 +54,9 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
                 return debugger.run(checker, result, as_json)
             _write_page(page, [result], [])
             return _replay(result, as_json)
-        session = Session(checker, unseen=imports.unseen(built) if built else ())
+        session = Session(
+            checker, unseen=imports.unseen(built, Recipe.read().modelled) if built else ()
+        )
         there = cluster(choice.cluster) if choice.cluster else nullcontext()
         with there as pool, nullcontext() if pool else shown_progress(session):
             if choice.bench:
