@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lockyard.checks import assembly, imports, lifetimes, type_names
+from lockyard.checks import assembly, imports, lifetimes
 from lockyard.checks.glue import Wanted
 from lockyard.errors import UsageError
+from lockyard.user_locks import type_names
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -89,10 +89,29 @@ def test_names_what_a_class_lacks_to_be_a_lock(
     assert any("static assertion failed" in line for line in said)
 
 
-def test_says_that_the_header_has_no_such_type(refused: Callable[..., list[str]]) -> None:
-    first, *said = refused("--lock", "my/no_locks.hpp:my::nothing")
-    assert "my/no_locks.hpp declares no type my::nothing, so nothing was measured" in first
-    assert any("'nothing' in namespace 'my' does not name a type" in line for line in said)
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        (
+            "my/no_locks.hpp:my::nothing",
+            "my/no_locks.hpp declares no type my::nothing, so nothing was measured; choose from ",
+        ),
+        (
+            "my/no_locks.hpp:my::no_locc",
+            "my/no_locks.hpp declares no type my::no_locc, so nothing was measured; did you mean "
+            "my::no_lock or ",
+        ),
+        (
+            "my/open_door.hpp:my::open_door",
+            "my::open_door is a template without its arguments, so nothing was measured; add them",
+        ),
+    ],
+)
+def test_says_in_one_line_why_the_option_names_no_type(
+    refused: Callable[..., list[str]], named: str, message: str
+) -> None:
+    (only,) = refused("--lock", "my/open_door.hpp:my::open_door<1>", "--lock", named)
+    assert only.startswith(f"lockyard: --lock {named}: {message}")
 
 
 def test_names_the_lock_at_fault_among_several(refused: Callable[..., list[str]]) -> None:

@@ -85,7 +85,7 @@ def test_loop_that_waits_without_an_await_is_named_with_its_line(
     [
         ("my::plain", "not a class template whose first parameter is a lockyard::world"),
         ("my::half<lockyard::native>", "it lacks lock() or unlock()"),
-        ("my::locc", "declares no type my::locc"),
+        ("my::locc", "declares no type my::locc, so nothing was simulated; did you mean my::lock"),
     ],
 )
 def test_refuses_types_that_cannot_be_simulated(

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.checks import type_names
 from lockyard.errors import UsageError
+from lockyard.user_locks import faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from lockyard.user_locks.lock_spec import UserLock
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
-MOST_LISTED = 8  # types in a message
 READERS = ".readers"  # ends the name of the check of a lock that has lock_shared()
 
 
@@ -138,49 +137,12 @@ def refusal(wanted: Wanted, said: str, own_text: Callable[[], str]) -> UsageErro
             f"{wanted}: {wanted.client} declares no class {CLIENT}, so nothing was checked; write "
             f"a class of that name with `threads` and `thread(unsigned)`"
         )
-    at_fault = [each for each in wanted.locks if first.startswith(f"{each}:1:")]
-    if at_fault and "fatal error:" not in first:
-        why = first.partition("error: ")[2]
-        return _wrong_type(at_fault[0], why, said, type_names.declared(own_text()))
+    if wrong := faults.of_type(wanted.locks, said, "so nothing was checked", own_text):
+        return wrong
     return UsageError(
         f"{wanted}: does not compile, so nothing was checked; fix the errors that the compiler "
         f"reports:\n{said}"
     )
-
-
-def _wrong_type(
-    lock: UserLock, why: str, said: str, known: Sequence[type_names.Declared]
-) -> UsageError:
-    """Says why the compiler took no type from the option, which it explained with `why`."""
-    name = lock.type_name
-    if found := type_names.find(name, known):
-        if found.is_template and "<" not in name:
-            return UsageError(
-                f"{lock}: {name} is a template without its arguments, so nothing was checked; "
-                f"add them, as in {name}<...>"
-            )
-        return UsageError(
-            f"{lock}: {lock.header} declares {found.shown}, but `{name}` is not a type, so nothing "
-            f"was checked; correct what the compiler reports: {why}"
-        )
-    other = re.search(r"note: '(.*)' (?:previously )?declared here", said)
-    if other and re.search(rf"\b{re.escape(name.rpartition('::')[2])}\b", other[1]):
-        cause = f"{name} is not a type (`{other[1]}`)"
-    else:
-        cause = f"{lock.header} declares no type {name}"
-    near = [each.shown for each in type_names.near(name, known)]
-    if not near and (meant := re.search(r"'(\w+)'.* did you mean '([\w:]+)'", why)):
-        near = [re.sub(rf"\b{meant[1]}\b", meant[2], name)]
-    if near:
-        remedy = f"did you mean {' or '.join(near)}?"
-    elif 0 < len(known) <= MOST_LISTED:
-        remedy = f"choose from {', '.join(each.shown for each in known)}"
-    else:
-        remedy = (
-            "write the type with its namespaces and template arguments, as a program would after "
-            "the #include"
-        )
-    return UsageError(f"{lock}: {cause}, so nothing was checked; {remedy}")
 
 
 def _quoted(value: str) -> str:

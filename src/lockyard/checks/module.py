@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.checks import assembly, glue, imports, members, operands, type_names
+from lockyard.checks import assembly, glue, imports, members, operands
 from lockyard.checks.recipe import Recipe
 from lockyard.errors import UsageError
 from lockyard.measure.session import say
-from lockyard.user_locks import cache
+from lockyard.user_locks import cache, type_names
 from lockyard.user_locks.build import dependencies
 from lockyard.user_locks.jobs import CompilerOverrunError, Done, run_all
 
@@ -141,7 +141,7 @@ class Build:
 
             def own_text() -> str:
                 read = self._ran([*language, *ours, *theirs, *self.wanted.flags, "-E", str(source)])
-                return type_names.own_text(read.said, include)
+                return type_names.own_text(read.said, [include])
 
             raise glue.refusal(self.wanted, done.said, own_text)
         if said := UNUSED.sub("", done.said):

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from lockyard.errors import MissingCapabilityError, UsageError
 from lockyard.measure.session import say
 from lockyard.simulate.simulator import simulator_path
-from lockyard.user_locks import cache, faults
+from lockyard.user_locks import cache, faults, type_names
 from lockyard.user_locks.build import dependencies
 from lockyard.user_locks.jobs import CompilerOverrunError, Done, run_all
 from lockyard.user_locks.toolchain import compiler
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from lockyard.user_locks.lock_spec import UserLocks
@@ -71,9 +72,14 @@ def _built(given: UserLocks, recipe: Recipe, using: Compiler, place: Path) -> Pa
     ours = [argument for each in recipe.includes for argument in ("-I", str(each))]
     theirs = [argument for each in given.include for argument in ("-I", each)]
     command = [using.path, *COMPILING, *ours, "-iquote", ".", *theirs, str(source)]
+
+    def own_text() -> str:
+        read = _ran([*command, *given.flags, "-E"])
+        return type_names.own_text(read.said, recipe.includes)
+
     listed = _ran([*command, *given.flags, "-M", "-MF", str(place / "module.d")])
     if not listed.succeeded:
-        raise _refusal(given, listed.said)
+        raise _refusal(given, listed.said, own_text)
     read = [path.read_bytes() for path in dependencies((place / "module.d").read_text())]
     digests = [hashlib.sha256(each).digest() for each in read]
     key = cache.key([using.path, using.version, source.read_text(), *given.flags, *digests])
@@ -84,7 +90,7 @@ def _built(given: UserLocks, recipe: Recipe, using: Compiler, place: Path) -> Pa
     built = place / "module.so"
     done = _ran([*command, "-o", str(built), *given.flags])
     if not done.succeeded:
-        raise _refusal(given, done.said)
+        raise _refusal(given, done.said, own_text)
     if done.said:
         say(done.said)
     kept = cache.keep(built, name)
@@ -103,7 +109,8 @@ def text(given: UserLocks) -> str:
     headers = dict.fromkeys(lock.header for lock in given.locks)
     includes = "".join(f"# 1 {origin}\n#include {json.dumps(each)}\n" for each in headers)
     types = "".join(
-        f"# 1 {origin}\nusing user_lock_{number} = {lock.type_name};\n"
+        f"# 1 {json.dumps(str(lock), ensure_ascii=False)}\n"
+        f"using user_lock_{number} = {lock.type_name};\n"
         for number, lock in enumerate(given.locks)
     )
     subjects = "".join(
@@ -122,7 +129,7 @@ def text(given: UserLocks) -> str:
     )
 
 
-def _refusal(given: UserLocks, said: str) -> UsageError:
+def _refusal(given: UserLocks, said: str, own_text: Callable[[], str]) -> UsageError:
     lacks = re.search(r"static assertion failed(?: due to requirement '.*')?: (it .*)", said)
     if lacks:
         return UsageError(
@@ -130,4 +137,4 @@ def _refusal(given: UserLocks, said: str) -> UsageError:
             "it as the catalogue's locks are (docs/simulator.md, A lock of your own), or use "
             f"`lockyard measure --lock`, which takes any class:\n{said}"
         )
-    return faults.of_compiler(given.locks, said, CONSEQUENCE)
+    return faults.of_compiler(given.locks, said, CONSEQUENCE, own_text)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lockyard.errors import UsageError
 from lockyard.harness import harness_path
 from lockyard.measure.session import say
-from lockyard.user_locks import cache, faults, sources
+from lockyard.user_locks import cache, faults, sources, type_names
 from lockyard.user_locks.jobs import CompilerOverrunError, Done, run_all
 from lockyard.user_locks.toolchain import (
     Compiler,
@@ -86,8 +86,8 @@ class Build:
             for lock in self.given.locks if len(self.given.locks) > 1 else ():
                 alone = self._checked([lock], place, limit_s)
                 if not alone.succeeded:
-                    raise faults.of_check([lock], alone.said)
-            raise faults.of_check(self.given.locks, done.said)
+                    raise faults.of_check([lock], alone.said, lambda: self._own_text(place))
+            raise faults.of_check(self.given.locks, done.said, lambda: self._own_text(place))
         if done.said:
             say(done.said)
         return dependencies((place / "check.d").read_text())
@@ -97,6 +97,11 @@ class Build:
         (place / "check.cpp").write_text(sources.check(locks))
         options = ["-fsyntax-only", "-MD", "-MF", str(place / "check.d"), str(place / "check.cpp")]
         return run_all([self._command(options)], limit_s)[0]
+
+    def _own_text(self, place: Path) -> str:
+        """Returns the text of the headers of what was checked last, without system's and ours."""
+        read = run_all([self._command(["-E", str(place / "check.cpp")])], LIMIT_S)[0]
+        return type_names.own_text(read.said, self.recipe.includes)
 
     def _write_studies(
         self, studies: Sequence[str], place: Path, read: Sequence[Path]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 MOST_NAMED = 4
@@ -40,15 +40,15 @@ class Declared:
         return f"{self.name}<...>" if self.is_template else self.name
 
 
-def own_text(preprocessed: str, theirs: Path) -> str:
+def own_text(preprocessed: str, theirs: Sequence[Path]) -> str:
     """Returns the lines of the user's own headers. Lines of system headers, lines of headers in the
-    folder `theirs`, and lines that were made from the options are left out."""
+    folders `theirs`, and lines that were made from the options are left out."""
+    not_own = (*(f"{each}/" for each in theirs), "--lock ")
     kept: list[str] = []
     is_own = False
     for line in preprocessed.splitlines():
         if marker := MARKER.match(line):
-            is_theirs = marker[1].startswith((f"{theirs}/", "--lock "))
-            is_own = SYSTEM not in marker[2].split() and not is_theirs
+            is_own = SYSTEM not in marker[2].split() and not marker[1].startswith(not_own)
         elif is_own:
             kept.append(line)
     return "\n".join(kept)
