@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fake_explanations import explanation_of, records
@@ -204,6 +205,14 @@ def edges_of(steps: list[dict[str, Any]]) -> list[list[int]]:
     page = of_checks.page_of([a_failure(steps)], [])
     drawn = drawn_of(bundle.page_text(page, (), ""))
     return [each["from"] for each in drawn[0]["steps"]]
+
+
+def test_unseen_functions_are_named() -> None:
+    unseen = replace(a_failure(STEPS), unseen=("sched_getcpu",))
+    text = bundle.page_text(of_checks.page_of([unseen], []), (), "")
+    assert "processors, nor races on what the functions below use." in text
+    assert "not seen by the checker: sched_getcpu" in text
+    assert "nor races" not in bundle.page_text(of_checks.page_of([a_failure(STEPS)], []), (), "")
 
 
 def test_a_failing_execution_leads_from_each_read_to_its_write() -> None:

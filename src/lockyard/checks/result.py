@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from lockyard.checks import lifetimes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lockyard.checks.clients import Client, ClientSize
 
 FOUND_FAULTS = ("race", "assertion", "hang", "lifetime")
@@ -152,3 +154,13 @@ class Result:
         if not self.bounded:
             return bounds or "exhaustive"
         return "bounded: " + (f"{bounds}, {self.bounded}" if bounds else self.bounded)
+
+
+def unseen(results: Iterable[Result]) -> list[str]:
+    """Returns the functions that the code of any check calls, unseen by the checker."""
+    return list(dict.fromkeys(name for each in results for name in each.unseen))
+
+
+def not_covered(results: Iterable[Result]) -> str:
+    """Says what the passes leave open; a list of the unseen functions follows."""
+    return NOT_COVERED + (", nor races on what the functions below use" if unseen(results) else "")

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lockyard.checks import lifetimes
 from lockyard.checks.replay import replay_text
-from lockyard.checks.result import NOT_COVERED, Standing
+from lockyard.checks.result import Standing, not_covered, unseen
 from lockyard.report.console import stdout_console
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def print_results(results: Sequence[Result]) -> None:
         console.print(_table(results))
         if any(each.verdict == "passed" for each in results):
             _print_line(console, f"A pass does not cover: {not_covered(results)}.")
-    for name in dict.fromkeys(name for each in results for name in each.unseen):
+    for name in unseen(results):
         _print_line(console, f"not seen by the checker: {name}")
     for line in dict.fromkeys(line for each in results for line in each.spins):
         _print_line(
@@ -43,11 +43,6 @@ def print_results(results: Sequence[Result]) -> None:
     for result in results:
         if result.standing is Standing.FAILED:
             print_failure(console, result)
-
-
-def not_covered(results: Sequence[Result]) -> str:
-    has_unseen = any(each.unseen for each in results)
-    return NOT_COVERED + (", nor races on what the functions below use" if has_unseen else "")
 
 
 def print_replayed(result: Result) -> None:

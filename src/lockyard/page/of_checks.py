@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from lockyard.checks.replay import replay_text
-from lockyard.checks.result import NOT_COVERED, Standing
+from lockyard.checks.result import Standing, not_covered, unseen
 from lockyard.page.model import Advice, Execution, Page, Remark, Section, Table
 from lockyard.report.naming import counted
 
@@ -44,7 +44,9 @@ def page_of(results: Sequence[Result], mutated: Sequence[MutationResult]) -> Pag
         )
     tables = [_results(results)] if results else []
     tables += [_mutations(mutated)] if mutated else []
-    sections.append(Section("Results", [*tables, Remark(f"A pass does not cover: {NOT_COVERED}.")]))
+    remarks = [Remark(f"A pass does not cover: {not_covered(results)}.")]
+    remarks += [Remark(f"not seen by the checker: {name}") for name in unseen(results)]
+    sections.append(Section("Results", [*tables, *remarks]))
     checks = counted(len(results) + len(mutated), "check")
     return Page("Locks checked in every execution", checks, sections)
 
