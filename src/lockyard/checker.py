@@ -74,7 +74,16 @@ class Checker:
                 raise ProgramOverrunError(
                     f"the checker did not end within {GRACE_S:g} s after its time and was stopped"
                 )
-            answer = self._program.receive(min(left_s, SILENCE_S))
+            try:
+                answer = self._program.receive(min(left_s, SILENCE_S))
+            except ProgramOverrunError as error:
+                if not self._arguments:
+                    raise
+                # It looks at the time at each step of the user's code.
+                raise ProgramOverrunError(
+                    f"{str(error).strip()} Perhaps a loop runs for long without an access that "
+                    "the checker sees: make it shorter by a macro given by --flags"
+                ) from None
             if "result" in answer:
                 return answer["result"]
             if "error" in answer:

@@ -93,6 +93,27 @@ struct client {
 };
 """
 
+COMPUTED = """
+#include <atomic>
+#include <cmath>
+struct client {
+  static constexpr unsigned threads = 2;
+  std::atomic<int> word_{0};
+  double real_ = 2.5;
+  unsigned long bits_ = 5;
+  void thread(unsigned) {
+    double real = real_;
+    unsigned long bits = bits_;
+    if (USES_LIBRARIES) {
+      real = std::floor(real) + std::pow(real, 1.5);
+      bits = static_cast<unsigned long>((static_cast<unsigned __int128>(bits) << 64) / (bits + 3));
+      bits = __builtin_popcountl(bits);
+    }
+    word_.fetch_add(static_cast<int>(real) * static_cast<int>(bits));
+    word_.load();
+  }
+};
+"""
 ABSENT = """
 struct client {
   static constexpr unsigned threads = 1;
@@ -234,6 +255,21 @@ def test_says_what_it_cannot_check(
     assert cause in checked.stderr
     assert "nothing was checked" in checked.stderr
     assert remedy in checked.stderr
+
+
+def test_arithmetic_of_libraries_needs_no_more_executions(
+    check: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    (tmp_path / "computed.cpp").write_text(COMPUTED)
+    executions, unseen = set(), []
+    for uses in "01":
+        checked = check("--client", "computed.cpp", "--flags", f"-DUSES_LIBRARIES={uses}", "--json")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        (result,) = lines_of(checked.stdout)
+        executions.add(result["executions"])
+        unseen += result["unseen"]
+    assert len(executions) == 1, executions
+    assert unseen == []
 
 
 def test_names_what_no_library_defines(check: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -97,6 +97,8 @@ void execution::reset() {
   last_.reset();
   preemptions_ = 0;
   steps_ = 0;
+  is_short_of_room_ = false;
+  takes_turns_from_.reset();
   turn_left_ = 0;
   spurious_left_ = settings_.spurious_wakes;
   sleeps_ = 0;

@@ -414,6 +414,8 @@ class execution {
   std::optional<thread_index> last_;
   unsigned preemptions_ = 0;
   unsigned steps_ = 0;
+  bool is_short_of_room_ = false;             ///< for writes of a word
+  std::optional<unsigned> takes_turns_from_;  ///< the step
   unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
   unsigned spurious_left_ = 0;
   unsigned sleeps_ = 0;

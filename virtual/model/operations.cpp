@@ -59,7 +59,9 @@ std::memory_order execution::order_at(std::memory_order written, unsigned argume
 }
 
 void execution::check_room(location_index to) {
-  if (memory_.at(to).messages.size() >= max_messages) {
+  const std::size_t writes = memory_.at(to).messages.size();
+  if (writes >= writes_in_every_order) is_short_of_room_ = true;
+  if (writes >= max_messages) {
     fail(verdict::inconclusive,
          "an atomic object is written more than " + std::to_string(max_messages) +
              " times, so the execution was not searched to its end; use a "

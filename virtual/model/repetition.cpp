@@ -323,6 +323,7 @@ std::string to_text(const cap_set& reached, const settings& how) {
   add(cap::weak_failures, "weak failures in a row", how.weak_failures);
   add(cap::counted_pauses, "separate pauses of a spin", how.counted_pauses);
   add(cap::depth, "steps", how.depth);
+  add(cap::writes, "writes of a word", writes_in_every_order);
   const auto say = [&](cap which, const char* words) {
     if (!reached[static_cast<std::size_t>(which)]) return;
     text += (text.empty() ? "" : ", ");

@@ -22,9 +22,11 @@ bool has_chosen(std::span<const choice> made) {
 }  // namespace
 
 execution::stepped execution::step(const gate& goes_on) {
-  const bool finishes = steps_ >= settings_.depth;
-  if (finishes && settings_.finishing != 0) {
-    reach(cap::depth);
+  const bool is_deep = steps_ >= settings_.depth;
+  const bool finishes = settings_.finishing != 0 && (is_deep || is_short_of_room_);
+  if (finishes) {
+    if (!takes_turns_from_) takes_turns_from_ = steps_;
+    reach(is_deep ? cap::depth : cap::writes);
     by_->settle();
   }
   if (steps_ >= settings_.depth + settings_.finishing) {
@@ -265,7 +267,7 @@ option execution::pick_in_turn() {
     chosen = next;
     break;
   }
-  if (!stays) turn_left_ = 50 + (steps_ - settings_.depth) / 4;
+  if (!stays) turn_left_ = 50 + (steps_ - takes_turns_from_.value_or(steps_)) / 4;
   --turn_left_;
   const unsigned taken =
       by_->decide(choice_kind::thread, static_cast<unsigned>(chosen - options_.begin()),

@@ -56,9 +56,10 @@ enum class cap : std::uint8_t {
   mixed_sizes,   ///< a store to a part of a word was one change of the word
   open_numbers,  ///< a program asked for any number, and few were tried
   depth,         ///< the rest of the execution was run in one order
+  writes,        ///< the same, because a word had been written so often
 };
 
-using cap_set = std::bitset<9>;
+using cap_set = std::bitset<10>;
 
 /// The caps with their settings, as "early time-outs <= 2, old reads <= 1"; empty for none.
 std::string to_text(const cap_set& reached, const settings& how);

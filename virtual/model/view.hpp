@@ -18,6 +18,8 @@ inline constexpr std::size_t max_threads = 9;
 inline constexpr std::size_t setup_thread = max_threads - 1;
 inline constexpr std::size_t max_locations = 256;
 inline constexpr std::size_t max_messages = 250;
+/// From there on the threads take turns, so that a loop that writes leaves room for the others.
+inline constexpr unsigned writes_in_every_order = 125;
 
 /// A vector clock.
 struct clock {

@@ -22,8 +22,8 @@ __cxa_throw_bad_array_new_length __dynamic_cast __gmon_start__ __gxx_personality
 __gcc_personality_v0 __once_proxy __stack_chk_fail _ZNSt13__future_base12_Result_baseC2Ev
 _ZNSt13__future_base12_Result_baseD2Ev _ZNSt18condition_variableC1Ev _ZNSt18condition_variableD1Ev
 _ZNSt6thread6_StateD1Ev _ZNSt6thread6_StateD2Ev _ZSt11__once_call _ZSt15__once_callable
-_ZSt7nothrow _ZSt15future_categoryv _ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv abs
-labs llabs div ldiv lldiv __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper
+_ZSt7nothrow _ZSt15future_categoryv _ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv
+div ldiv lldiv __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper
 sysconf getpagesize get_nprocs get_nprocs_conf stdout stderr printf vprintf fprintf vfprintf puts
 putchar fputs fputc putc fwrite fflush perror __cxa_call_terminate __cxa_deleted_virtual
 __cxa_get_exception_ptr _ZNSt3pmr15memory_resourceD2Ev
@@ -48,6 +48,13 @@ N10__cxxabiv120__si_class_type_infoE N10__cxxabiv121__vmi_class_type_infoE
 constexpr std::string_view streams = R"(
 _ZNSt8ios_base4Init _ZSt4cout _ZSt4cerr _ZSt4clog _ZStls _ZNSols _ZNSo3put _ZNSo5flush _ZNSo9_M_insert
 _ZSt16__ostream_insert _ZSt4endl _ZSt5flush _ZNKSt5ctypeIcE13_M_widen_initEv
+)";
+/// Functions that take and return numbers alone. libgcc has some for numbers of 128 bits, and for the
+/// bits of smaller numbers.
+constexpr std::string_view known_arithmetic = R"(
+__ashlti3 __ashrti3 __bswapdi2 __clzti2 __ctzti2 __divti3 __ffsti2 __fixdfti __fixunsdfti __floattidf
+__floatuntidf __lshrti3 __modti3 __multi3 __paritydi2 __popcountdi2 __popcountti2 __powidf2 __udivti3
+__umodti3 abs labs llabs
 )";
 constexpr std::string_view known_mathematics = R"(
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
@@ -87,10 +94,8 @@ bool has_known_class(std::string_view name) {
 
 bool is_known(std::string_view name) {
   const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
-  const bool is_of_size = name.ends_with('f') || name.ends_with('l');
   return throws || is_in(known_names, name) || begins_as_one_of(known_beginnings, name) ||
-         has_known_class(name) || is_in(known_mathematics, name) ||
-         (is_of_size && is_in(known_mathematics, name.substr(0, name.size() - 1)));
+         has_known_class(name) || is_arithmetic(name);
 }
 
 /// The names that the module does not define; nothing if they may be in any library.
@@ -118,6 +123,12 @@ std::optional<std::vector<std::string_view>> undefined_names(const ElfW(Dyn) * d
 }
 
 }  // namespace
+
+bool is_arithmetic(std::string_view name) {
+  const bool is_of_size = name.ends_with('f') || name.ends_with('l');
+  return is_in(known_arithmetic, name) || is_in(known_mathematics, name) ||
+         (is_of_size && is_in(known_mathematics, name.substr(0, name.size() - 1)));
+}
 
 bool may_hide_state(const ElfW(Dyn) * dynamic) {
   const auto names = undefined_names(dynamic);

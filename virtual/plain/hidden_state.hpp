@@ -5,7 +5,12 @@
 
 #include <link.h>
 
+#include <string_view>
+
 namespace lockyard::plain {
+
+/// Whether the function takes and returns numbers alone.
+bool is_arithmetic(std::string_view name);
 
 /// Whether a module calls functions of libraries that the checker neither replaces nor knows. Such
 /// a function may use memory that other threads use, and keep a state of its own.

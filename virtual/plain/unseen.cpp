@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unseen.hpp"
 
+#include "hidden_state.hpp"
 #include "program.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ bool is_known(std::string_view name) {
       std::string_view{"__stack_chk_fail"},
   };
   const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
-  return throws || std::ranges::find(names, name) != names.end() ||
+  return throws || is_arithmetic(name) || std::ranges::find(names, name) != names.end() ||
          std::ranges::any_of(prefixes, [&](auto each) { return name.starts_with(each); });
 }
 

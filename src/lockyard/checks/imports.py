@@ -37,7 +37,10 @@ PLAIN_C = (
     r"(?:mem|str|wcs|wmem)\w+|isw?\w{4,6}|tow?(?:upper|lower)|ato[filq]+|q?sort(?:_r)?|bsearch|l?l?abs|"
     r"l?l?div|\w*printf\w*|f?put[sc]\w*|putchar|fflush|perror|getenv|atexit|__errno_location|"
     r"__ctype_\w+|__(?:mem|str)\w+_chk|std(?:out|err|in)|f?scanf|ffs\w*|"
-    r"(?:sin|cos|tan|exp|log|pow|sqrt|fabs|floor|ceil|round|trunc|fmod|fmin|fmax)\w*"
+    r"(?:sin|cos|tan|exp|log|pow|sqrt|fabs|floor|ceil|round|trunc|fmod|fmin|fmax)\w*|modf[fl]?|"
+    # Arithmetic of libgcc.
+    r"__(?:u?div|u?mod|mul|ash[lr]|lshr|popcount|c[lt]z|ffs|parity|bswap|powi)[dst][fi][234]|"
+    r"__fix(?:uns)?[dst]f[dst]i|__float(?:un)?[dst]i[dst]f"
 )
 # The C++ library apart from threads, waits, clocks and chance: exceptions, strings, streams, nodes
 # of containers, tables of types, destructors. A future's wait is here a spin on the future's word.

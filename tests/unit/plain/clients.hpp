@@ -80,4 +80,15 @@ struct freed_too_early {
   }
 };
 
+/// Each turn of the loop writes twice.
+struct adds_and_takes_back {
+  std::atomic<int> owners{0};
+  void lock() {
+    while (owners.fetch_add(1, std::memory_order_acquire) != 0) {
+      owners.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  void unlock() { owners.fetch_sub(1, std::memory_order_release); }
+};
+
 }  // namespace plain_locks

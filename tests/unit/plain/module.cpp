@@ -46,6 +46,7 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<failures::rewrites_shared_data>("race: a failure rewrites shared data"),
     entry_of_client<failures::counts_failures<3>>("assertion: counts failures in memory"),
     entry_of_client<failures::counts_failures<9>>("bounded: counts failures in memory"),
+    entry_of_lock<adds_and_takes_back>("deep: adds and takes back"),
     entry_of_lock<flag<>>("passed: atomic_flag"),
     entry_of_lock<flag<relaxed>>("race: atomic_flag, relaxed"),
     entry_of_lock<ticket<>>("passed: ticket"),

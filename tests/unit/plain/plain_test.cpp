@@ -132,6 +132,16 @@ TEST(PlainAtomics, are_bounded_if_deep_executions_end_in_one_order) {
   EXPECT_EQ(finished.bounded, "steps <= 50");
 }
 
+/// It has room for fewer writes than for steps.
+TEST(PlainAtomics, are_bounded_if_a_loop_writes_a_word_often) {
+  const auto clients = plain::clients_of(named("deep: adds and takes back"), {.threads = 2});
+  const model::found found = plain::searched(
+      [&] { return model::explore(clients, {.how = {.finishing = 1000}, .workers = 1}); });
+  EXPECT_EQ(found.result, verdict::passed) << text_of(found);
+  EXPECT_EQ(found.left_out, "");
+  EXPECT_NE(found.bounded.find("writes of a word <= 125"), std::string::npos) << found.bounded;
+}
+
 TEST(PlainAtomics, name_the_line_of_the_users_source) {
   const plain::entry& ttas = entries().front();
   model::site_list sites;
