@@ -48,7 +48,7 @@ constinit const std::size_t lockyard_plain_entry_count = 2;
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_include_directories(${target} BEFORE PRIVATE ${include} ${include}/plain/std)
   # As `lockyard check --lock` does it: docs/checking.md.
-  target_compile_options(${target} PRIVATE -O1 -g -fsanitize=thread -U__SANITIZE_THREAD__ -UNDEBUG
+  target_compile_options(${target} PRIVATE -O1 -gdwarf-4 -fsanitize=thread -U__SANITIZE_THREAD__ -UNDEBUG
                          -fno-omit-frame-pointer -fno-gnu-unique -Wno-tsan
                          @${include}/plain/visible.txt -fno-elide-constructors)
   target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-Bsymbolic -Wl,@${include}/plain/wrapped.txt)

@@ -114,6 +114,14 @@ struct client {
   }
 };
 """
+LEAF = """
+struct client {
+  static constexpr unsigned threads = 2;
+  int value_ = 0;
+  void thread(unsigned) { write(); }
+  [[gnu::noinline]] void write() { value_ = 0; }
+};
+"""
 ABSENT = """
 struct client {
   static constexpr unsigned threads = 1;
@@ -270,6 +278,16 @@ def test_arithmetic_of_libraries_needs_no_more_executions(
         unseen += result["unseen"]
     assert len(executions) == 1, executions
     assert unseen == []
+
+
+def test_names_the_file_of_a_function_that_is_alone_in_it(
+    check: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    (tmp_path / "leaf.cpp").write_text(LEAF)
+    checked = check("--client", "leaf.cpp", "--json")
+    assert checked.returncode == 4, checked.stdout + checked.stderr
+    (result,) = lines_of(checked.stdout)
+    assert {each["where"] for each in result["steps"]} == {"leaf.cpp:6"}
 
 
 def test_names_what_no_library_defines(check: Callable[..., Outcome], tmp_path: Path) -> None:

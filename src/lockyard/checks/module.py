@@ -33,7 +33,7 @@ STANDARD = "-std=gnu++20"  # before the user's flags, which may name another one
 C = ("-x", "c", "-std=gnu17")
 COMPILING = (
     "-O1",
-    "-g",
+    "-gdwarf-4",  # addr2line of binutils 2.40 takes file 1 of version 5 for file 0
     "-fPIC",
     "-fsanitize=thread",
     "-U__SANITIZE_THREAD__",  # the code is compiled as for a program
