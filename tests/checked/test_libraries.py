@@ -24,10 +24,12 @@ SYSTEM = Path("/usr/include")
 ABSEIL = Path(__file__).parents[2] / "build" / "sources" / "abseil-cpp"
 FOLLY = Path(__file__).parents[2] / "build" / "sources" / "folly"
 # A machine's counter of cycles is not the checker's clock, and inline assembly has other ways.
+OF_FOLLY = f"-DFOLLY_NO_CONFIG=1 -DFOLLY_HAVE_LIBGFLAGS=0 -DFOLLY_SANITIZE=1 -I{HERE}"
 FLAGS = {
     "abseil.hpp": "-DABSL_USE_UNSCALED_CYCLECLOCK=0",
     "abseil_mutex.hpp": "-DABSL_USE_UNSCALED_CYCLECLOCK=0 -DABSL_FORCE_THREAD_IDENTITY_MODE=2",
-    "folly.hpp": f"-DFOLLY_NO_CONFIG=1 -DFOLLY_HAVE_LIBGFLAGS=0 -DFOLLY_SANITIZE=1 -I{HERE}",
+    "folly.hpp": OF_FOLLY,
+    "folly_readers.cpp": OF_FOLLY,
 }
 
 
@@ -145,6 +147,42 @@ CASES = (
             "tail_node->next.compare_exchange_weak(next, new_tail_next)",
             "tail_node->next.compare_exchange_weak(next, new_tail_next, "
             "detail::memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("moodycamel_queue.cpp", "", SYSTEM, "concurrentqueue"),
+        Fault(
+            "concurrentqueue/concurrentqueue.h",
+            "tail = this->tailIndex.load(std::memory_order_acquire);",
+            "tail = this->tailIndex.load(std::memory_order_relaxed);",
+            "race",
+        ),
+    ),
+    Case(
+        *("moodycamel_ring.cpp", "", SYSTEM, "readerwriterqueue"),
+        Fault(
+            "readerwriterqueue/readerwriterqueue.h",
+            "fence(memory_order_release);\n\t\t\ttailBlock_->tail = nextBlockTail",
+            "tailBlock_->tail = nextBlockTail",
+            "race",
+        ),
+    ),
+    Case(
+        *("atomic_queue.cpp", "", SYSTEM, "atomic_queue"),
+        Fault(
+            "atomic_queue/defs.h",
+            "R = std::memory_order_release",
+            "R = std::memory_order_relaxed",
+            "race",
+        ),
+    ),
+    Case(
+        *("folly_readers.cpp", "", FOLLY, "folly/synchronization"),
+        Fault(
+            "folly/synchronization/RWSpinLock.h",
+            "bits_.fetch_and(~(WRITER | UPGRADED), std::memory_order_release)",
+            "bits_.fetch_and(~(WRITER | UPGRADED), std::memory_order_relaxed)",
             "race",
         ),
     ),
