@@ -266,7 +266,7 @@ std::optional<std::uint64_t> execution::load_again(location_index from) {
   const auto& loop = thread.repeats.loop;
   const auto last = std::ranges::find(loop.rbegin(), loop.rend(), from, &read_before::where);
   if (last == loop.rend()) return std::nullopt;
-  thread.reads.push_back(*last);
+  note_read(from, last->which);  // a turn after the rush may have begun within it
   thread.repeats.plain = {};
   return memory_.at(from).messages[last->which].value;
 }
