@@ -136,6 +136,10 @@ class execution {
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
+  /// The threads that are asleep on a word.
+  [[nodiscard]] std::span<const thread_index> sleepers_on(location_index which) const noexcept {
+    return sleepers_[which];
+  }
   [[nodiscard]] std::uint32_t pi_id() noexcept { return name_of_self() + 1U; }
   /// Returns false if the deadline passed first.
   bool pi_lock(location_index on, std::optional<std::size_t> deadline, std::source_location where);
@@ -320,6 +324,7 @@ class execution {
   std::optional<std::uint64_t> load_again(location_index from);
   [[nodiscard]] bool may_fail_for_no_reason(std::uint64_t site);
   void note_failure(std::uint64_t site);
+  void end_failures_in_a_row(std::uint64_t site);
   [[nodiscard]] bool is_newest(const read_before& each) {
     return memory_.at(each.where).order.back() == each.which;
   }

@@ -226,6 +226,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   note_followed(on, index);
   if (how == replaced) {
     replace(on, index, desired, success, where);
+    end_failures_in_a_row(site_key(where));
     return true;
   }
   const location& at = memory_.at(on);
@@ -234,6 +235,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   memory_.read(me().known, on, index, failure, this_event());
   mark_access(access_kind::failed_change, on, index);
   if (how == differs) {
+    end_failures_in_a_row(site_key(where));
     note_read(on, index);
   } else {
     note_failure(site_key(where));

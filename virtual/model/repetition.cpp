@@ -106,6 +106,9 @@ bool execution::is_repeated(bool seems_repeated) {
 
 /// Others may see the difference, so the thread is nowhere where it was before.
 void execution::act(thread_record& thread) {
+  for (const auto& each : thread.repeats.failures) {
+    thread.repeats.past_failures.push_back(each.site);
+  }
   thread.repeats.failures.clear();
   thread.repeats.failed_at = 0;
   thread.repeats.rewritten.clear();
@@ -298,7 +301,9 @@ bool execution::may_fail_for_no_reason(std::uint64_t site) {
   });
   const bool is_compared = count != 0 && !thread.undisturbed;
   if (is_compared && is_repeated(std::ranges::any_of(failures, is_here))) return false;
-  if (static_cast<std::size_t>(count) < settings_.weak_failures) return true;
+  // What a loop writes in each turn is no reason to search one more failure in a row.
+  const auto in_a_row = count + std::ranges::count(thread.repeats.past_failures, site);
+  if (static_cast<std::size_t>(in_a_row) < settings_.weak_failures) return true;
   reach(cap::weak_failures);
   return false;
 }
@@ -308,6 +313,10 @@ void execution::note_failure(std::uint64_t site) {
   repeats.failed_at = me().events;
   repeats.failures.push_back(
       {.site = site, .state = repeats.state, .knowledge = repeats.knowledge});
+}
+
+void execution::end_failures_in_a_row(std::uint64_t site) {
+  std::erase(me().repeats.past_failures, site);
 }
 
 std::string to_text(const cap_set& reached, const settings& how) {

@@ -99,8 +99,11 @@ struct repetition {
   bool time_has_passed = false;  ///< when the thread asks next
   /// What the thread would read in an attempt that it does not make again; nothing if it has acted.
   std::optional<read_before> skipped;
-  std::uint16_t failed_at = 0;             ///< the event of the last of these failures; 0: none
-  std::vector<failure> failures;           ///< of compare-exchanges, for no reason
+  std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
+  std::vector<failure> failures;  ///< of compare-exchanges, for no reason
+  /// The places of such failures before the thread acted, until its compare-exchange there
+  /// succeeds, or finds another value.
+  std::vector<std::uint64_t> past_failures;
   std::vector<rewritten_bytes> rewritten;  ///< since the first of them
   bool has_read_plain = false;             ///< since the last pause
   plain_loop plain;

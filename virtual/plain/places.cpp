@@ -35,6 +35,7 @@ static_assert(sizeof(std::source_location) == sizeof(const record*));
 struct line_of_source {
   std::string file;
   unsigned line;
+  std::string function;
 };
 
 bool is_of_system(std::string_view path) {
@@ -55,7 +56,7 @@ class line_finder {
     posix_spawn_file_actions_adddup2(&plan, questions[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&plan, answers[1], STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&plan, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const std::array<const char*, 6> words{"addr2line", "-a", "-i", "-e", path, nullptr};
+    const std::array<const char*, 7> words{"addr2line", "-a", "-f", "-i", "-e", path, nullptr};
     const int failed = posix_spawnp(&process_, words[0], &plan, nullptr,
                                     const_cast<char* const*>(words.data()), environ);
     posix_spawn_file_actions_destroy(&plan);
@@ -82,29 +83,36 @@ class line_finder {
     const int length = std::snprintf(question.data(), question.size(), "%#zx\n0\n", address);
     if (write(to_, question.data(), static_cast<std::size_t>(length)) != length) return found;
     unsigned addresses = 0;
+    std::string function;
+    bool is_function = false;  // each line of the source comes behind a function's name
     std::array<char, 4096> line{};
     while (std::fgets(line.data(), line.size(), from_) != nullptr) {
       std::string_view text{line.data()};
       while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
       if (text.starts_with("0x")) {
         ++addresses;
+        is_function = true;
+      } else if (is_function) {
+        function = text;
+        is_function = false;
       } else if (addresses == 2) {
         return found;
       } else {
-        found.push_back(parsed(text));
+        found.push_back(parsed(text, function));
+        is_function = true;
       }
     }
     return found;
   }
 
  private:
-  static line_of_source parsed(std::string_view text) {
+  static line_of_source parsed(std::string_view text, const std::string& function) {
     text = text.substr(0, text.find(" (discriminator"));
     const std::size_t colon = text.rfind(':');
-    if (colon == std::string_view::npos) return {std::string{text}, 0};
+    if (colon == std::string_view::npos) return {std::string{text}, 0, function};
     unsigned line = 0;
     std::from_chars(text.data() + colon + 1, text.data() + text.size(), line);
-    return {std::string{text.substr(0, colon)}, line};
+    return {std::string{text.substr(0, colon)}, line, function};
   }
 
   pid_t process_ = 0;
@@ -125,6 +133,7 @@ struct known_places {
   std::deque<module> modules;
   std::deque<std::string> texts;
   std::deque<record> records;
+  std::map<const void*, std::vector<line_of_source>> functions;  ///< that were asked for
 };
 
 known_places& known() {
@@ -139,13 +148,18 @@ const char* kept(known_places& all, const std::string& text) {
 
 enum class wanted : bool { of_user, any };
 
-/// The line of an address, if it is one of the user's; or else its innermost line.
-std::optional<line_of_source> line_of(known_places& all, std::uintptr_t at, wanted which) {
+/// The lines of an address, innermost first.
+std::vector<line_of_source> lines_of(known_places& all, std::uintptr_t at) {
   const auto inside = std::ranges::find_if(
       all.modules, [at](const module& each) { return each.begin <= at && at < each.end; });
-  if (inside == all.modules.end()) return std::nullopt;
+  if (inside == all.modules.end()) return {};
   if (!inside->finder) inside->finder.emplace(inside->path.c_str());
-  const auto lines = inside->finder->lines(at - inside->begin);
+  return inside->finder->lines(at - inside->begin);
+}
+
+/// The line of an address, if it is one of the user's; or else its innermost line.
+std::optional<line_of_source> line_of(known_places& all, std::uintptr_t at, wanted which) {
+  const auto lines = lines_of(all, at);
   const auto own = std::ranges::find_if(lines, [which](const line_of_source& each) {
     return each.line != 0 && (which == wanted::any || !is_of_system(each.file));
   });
@@ -223,7 +237,7 @@ const record* record_of(known_address& mine, const void* return_address, unsigne
   const record*& found = mine.by_callers[callers];
   if (found != nullptr) return found;
   const std::scoped_lock guard{all.lock};
-  line_of_source line{"address", static_cast<unsigned>(offset_of(all, at))};
+  line_of_source line{"address", static_cast<unsigned>(offset_of(all, at)), {}};
   line = line_of(all, at, wanted::any).value_or(line);
   for (const std::uintptr_t each : callers) {
     if (each == 0) break;
@@ -243,6 +257,16 @@ std::source_location place_of(const void* return_address, unsigned operation) {
   std::source_location place;
   std::memcpy(static_cast<void*>(&place), &here, sizeof here);
   return place;
+}
+
+bool is_in_function(const void* return_address, std::string_view name) {
+  known_places& all = known();
+  const std::scoped_lock guard{all.lock};
+  const auto [found, is_new] = all.functions.try_emplace(return_address);
+  if (is_new) found->second = lines_of(all, reinterpret_cast<std::uintptr_t>(return_address) - 1);
+  return std::ranges::any_of(found->second, [name](const line_of_source& each) {
+    return each.function.find(name) != std::string::npos;
+  });
 }
 
 }  // namespace lockyard::plain

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <string_view>
 
 namespace lockyard::plain {
 
@@ -13,6 +14,10 @@ namespace lockyard::plain {
 /// becomes the column: the compiler may have made several copies of a line's operation, and a
 /// change of its order concerns them all.
 std::source_location place_of(const void* return_address, unsigned operation = 0);
+
+/// Whether the code at a return address was made from a function of that name, which may be
+/// inlined: in C++ a part of the name.
+bool is_in_function(const void* return_address, std::string_view name);
 
 /// Tells place_of() where a module was loaded, and from which file.
 void note_module(const char* path, std::uintptr_t base, std::size_t bytes);

@@ -129,6 +129,7 @@ class module_client : public model::client {
     }
     mine.storage[index].end(mine.keys);
     mine.end_variables_of(index);
+    mine.locks.check_end_of_thread();
   }
 
   void finish() override {
@@ -222,6 +223,7 @@ void worker::begin() {
   keys.clear();
   forget_exceptions();
   at_exit.reset();
+  locks.reset();
   for (const variables& each : loaded().data) {
     std::memcpy(each.begin, each.values.data(), each.values.size());
   }

@@ -5,6 +5,7 @@
 
 #include "arena.hpp"
 #include "exits.hpp"
+#include "held_locks.hpp"
 #include "module.hpp"
 #include "shadow.hpp"
 #include "spins.hpp"
@@ -14,6 +15,7 @@
 #include <model/client.hpp>
 
 #include <array>
+#include <cstdarg>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -31,6 +33,7 @@ struct worker {
   std::vector<void (*)(void*)> keys;  ///< their destructors, by pthread_key_t
   program_threads threads;
   exit_calls at_exit;
+  held_locks locks;
   std::uintptr_t object = 0;                         ///< the module's lock or client
   std::pair<std::uintptr_t, std::uintptr_t> data{};  ///< what the lock protects
 
@@ -57,6 +60,11 @@ void write_bytes(const void* address, std::size_t size, const void* pc);
 constexpr std::size_t without_limit = ~std::size_t{0};
 /// Returns how many bytes precede a text's end, or `most`. Reads those that it looks at.
 std::size_t read_text(const char* text, std::size_t most, const void* pc);
+/// Brings a text's bytes in memory up to date, for a function that finds out what it reads.
+void refresh_text(const char* text);
+/// Reads the texts that a format's arguments name. False if the format has a conversion that may
+/// use other memory.
+bool read_texts(const char* form, std::va_list arguments, const void* pc);
 
 /// True while the code of a module runs, and not the checker's own.
 inline bool is_active() noexcept {

@@ -13,12 +13,11 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <string>
 
 namespace lockyard::plain {
 
 namespace {
-
-constexpr std::uint64_t one_more = 0x100;
 
 int kind_of(const pthread_mutex_t* mutex) {
   return mutex->__data.__kind & 3;
@@ -38,11 +37,16 @@ std::optional<int> take_again(pthread_mutex_t* mutex, location_index word, int o
   if ((held & 0xff) != me_as_owner()) return std::nullopt;
   if (kind == PTHREAD_MUTEX_ERRORCHECK) return otherwise;
   worker::mine().loop().act();
-  now().store(word, held + one_more, std::memory_order_relaxed, where);
+  now().store(word, held + holds_once_more, std::memory_order_relaxed, where);
   return 0;
 }
 
-int lock(pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
+void note_taken(pthread_mutex_t* mutex, location_index word, const void* pc) {
+  worker::mine().locks.note(mutex, lock_form::mutex, word, pc);
+}
+
+int lock(pthread_mutex_t* mutex, bool has_limit, const void* pc) {
+  const std::source_location where = place_of(pc);
   worker::mine().loop().act();
   const location_index word = word_of_system(mutex, where);
   if (const auto again = take_again(mutex, word, EDEADLK, where)) return *again;
@@ -52,7 +56,9 @@ int lock(pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
                             .test = [](const void*, std::uint64_t value) { return value == 0; }};
   const auto deadline = deadline_if(has_limit);
   const auto found = now().await(std::span{&is_free, 1}, deadline, me_as_owner(), where);
-  return found ? 0 : ETIMEDOUT;
+  if (!found) return ETIMEDOUT;
+  note_taken(mutex, word, pc);
+  return 0;
 }
 
 int try_lock(pthread_mutex_t* mutex, const void* pc) {
@@ -63,8 +69,10 @@ int try_lock(pthread_mutex_t* mutex, const void* pc) {
   std::uint64_t found = 0;
   const bool done = now().compare_exchange(word, found, me_as_owner(), std::memory_order_acquire,
                                            std::memory_order_relaxed, false, where);
-  if (done) worker::mine().loop().act();
-  return done ? 0 : EBUSY;
+  if (!done) return EBUSY;
+  worker::mine().loop().act();
+  note_taken(mutex, word, pc);
+  return 0;
 }
 
 int unlock(pthread_mutex_t* mutex, std::source_location where) {
@@ -76,7 +84,7 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
   }
   const model::change release{
       .apply = [](std::uint64_t found,
-                  std::uint64_t) { return found >= one_more ? found - one_more : 0; },
+                  std::uint64_t) { return found >= holds_once_more ? found - holds_once_more : 0; },
       .operand = 0};
   const std::uint64_t held = now().exchange_by(word, release, std::memory_order_release, where);
   if ((held & 0xff) != me_as_owner()) {
@@ -85,15 +93,31 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
   return 0;
 }
 
-int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, std::source_location where) {
+/// A condition variable has one mutex at a time ([thread.condition.condvar], POSIX).
+void check_mutex(location_index sleeps_on, const pthread_mutex_t* mutex,
+                 std::source_location where) {
+  auto& storage = worker::mine().storage;
+  for (const model::thread_index each : now().sleepers_on(sleeps_on)) {
+    if (storage[each].waits_with == mutex) continue;
+    now().fail(model::verdict::assertion,
+               "waits on a condition variable with another mutex than T" + std::to_string(each) +
+                   ", which waits on it at the same time",
+               where);
+  }
+  storage[now().self()].waits_with = mutex;
+}
+
+int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, const void* pc) {
+  const std::source_location where = place_of(pc);
   const location_index sleeps_on = word_of_system(on, where);
   if (const int error = unlock(mutex, where); error != 0) return error;
   const auto deadline = deadline_if(has_limit);
   const auto end = [&] {
     const one_step with_the_unlock;
+    check_mutex(sleeps_on, mutex, where);
     return now().sleep(sleeps_on, 0, deadline, where);
   }();
-  lock(mutex, false, where);
+  lock(mutex, false, pc);
   return end == model::sleep_end::timed_out ? ETIMEDOUT : 0;
 }
 
@@ -113,14 +137,14 @@ extern "C" {
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_lock(mutex);
-  return lockyard::plain::lock(mutex, false, LOCKYARD_HERE);
+  return lockyard::plain::lock(mutex, false, LOCKYARD_PC);
 }
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t* mutex, const std::timespec* /*limit*/) {
-  return lockyard::plain::lock(mutex, true, LOCKYARD_HERE);
+  return lockyard::plain::lock(mutex, true, LOCKYARD_PC);
 }
 int __wrap_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t /*clock*/,
                                    const std::timespec* /*limit*/) {
-  return lockyard::plain::lock(mutex, true, LOCKYARD_HERE);
+  return lockyard::plain::lock(mutex, true, LOCKYARD_PC);
 }
 int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_trylock(mutex);
@@ -147,15 +171,15 @@ int __wrap_pthread_cond_destroy(pthread_cond_t* condition) {
   return lockyard::plain::end_of_system_object(condition, sizeof *condition, LOCKYARD_HERE);
 }
 int __wrap_pthread_cond_wait(pthread_cond_t* on, pthread_mutex_t* mutex) {
-  return lockyard::plain::wait(on, mutex, false, LOCKYARD_HERE);
+  return lockyard::plain::wait(on, mutex, false, LOCKYARD_PC);
 }
 int __wrap_pthread_cond_timedwait(pthread_cond_t* on, pthread_mutex_t* mutex,
                                   const std::timespec* /*limit*/) {
-  return lockyard::plain::wait(on, mutex, true, LOCKYARD_HERE);
+  return lockyard::plain::wait(on, mutex, true, LOCKYARD_PC);
 }
 int __wrap_pthread_cond_clockwait(pthread_cond_t* on, pthread_mutex_t* mutex, clockid_t /*clock*/,
                                   const std::timespec* /*limit*/) {
-  return lockyard::plain::wait(on, mutex, true, LOCKYARD_HERE);
+  return lockyard::plain::wait(on, mutex, true, LOCKYARD_PC);
 }
 int __wrap_pthread_cond_signal(pthread_cond_t* on) {
   return lockyard::plain::wake(on, 1, LOCKYARD_HERE);
@@ -180,8 +204,7 @@ void __wrap__ZNSt18condition_variableD1Ev(std::condition_variable* self) {
 }
 void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(
     std::condition_variable* self, std::unique_lock<std::mutex>* held) {
-  lockyard::plain::wait(self->native_handle(), held->mutex()->native_handle(), false,
-                        LOCKYARD_HERE);
+  lockyard::plain::wait(self->native_handle(), held->mutex()->native_handle(), false, LOCKYARD_PC);
 }
 void __wrap__ZNSt18condition_variable10notify_oneEv(std::condition_variable* self) {
   lockyard::plain::wake(self->native_handle(), 1, LOCKYARD_HERE);

@@ -17,28 +17,26 @@ namespace {
 
 using test = bool (*)(const void*, std::uint64_t);
 
-constexpr std::uint64_t writer = 0x1'0000;  ///< and above: its thread; below: the readers' number
-
 bool is_zero(const void* /*none*/, std::uint64_t value) {
   return value == 0;
 }
 bool has_no_writer(const void* /*none*/, std::uint64_t value) {
-  return value < writer;
+  return value < has_writer;
 }
 bool is_positive(const void* /*none*/, std::uint64_t value) {
   return value != 0;
 }
 
 std::uint64_t me_as_writer() {
-  return (now().self() + std::uint64_t{1}) * writer;
+  return (now().self() + std::uint64_t{1}) * has_writer;
 }
 
 enum class wait : std::uint8_t { none, to_the_end, limited };
 
 /// Waits for a value that passes the test, and adds to it, as one step. False if the wait ended
 /// before, or there was none.
-bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
-              std::source_location where) {
+bool add_when(const void* object, test passes, std::uint64_t addend, wait how, const void* pc) {
+  const std::source_location where = place_of(pc);
   spins& loop = worker::mine().loop();
   if (how == wait::none) {
     // A loop of attempts that fail is a spin.
@@ -68,6 +66,9 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how,
     with_the_wait.reset();
     if (!done) continue;
     loop.act();
+    if (passes != &is_positive) {
+      worker::mine().locks.note(object, lock_form::read_write, word, pc);
+    }
     return true;
   }
 }
@@ -84,7 +85,7 @@ int unlock_rwlock(const void* lock, std::source_location where) {
   const location_index word = word_of_system(lock, where);
   // Only this thread can have put itself there, or its reader's count.
   const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
-  const bool is_writer = held >= writer;
+  const bool is_writer = held >= has_writer;
   if (held == 0 || (is_writer && held != me_as_writer())) {
     now().fail(model::verdict::assertion, "unlocks a lock that the thread does not hold", where);
   }
@@ -151,15 +152,15 @@ using lockyard::plain::to_result;
 using lockyard::plain::to_status;
 using lockyard::plain::wait;
 
-#define LOCKYARD_WRITES(name, how, otherwise, ...)                                                 \
-  int __wrap_pthread_rwlock_##name(pthread_rwlock_t* lock __VA_ARGS__) {                           \
-    return to_status(                                                                              \
-        add_when(lock, &lockyard::plain::is_zero, me_as_writer(), how, LOCKYARD_HERE), otherwise); \
+#define LOCKYARD_WRITES(name, how, otherwise, ...)                                                \
+  int __wrap_pthread_rwlock_##name(pthread_rwlock_t* lock __VA_ARGS__) {                          \
+    return to_status(add_when(lock, &lockyard::plain::is_zero, me_as_writer(), how, LOCKYARD_PC), \
+                     otherwise);                                                                  \
   }
-#define LOCKYARD_READS(name, how, otherwise, ...)                                            \
-  int __wrap_pthread_rwlock_##name(pthread_rwlock_t* lock __VA_ARGS__) {                     \
-    return to_status(add_when(lock, &lockyard::plain::has_no_writer, 1, how, LOCKYARD_HERE), \
-                     otherwise);                                                             \
+#define LOCKYARD_READS(name, how, otherwise, ...)                                          \
+  int __wrap_pthread_rwlock_##name(pthread_rwlock_t* lock __VA_ARGS__) {                   \
+    return to_status(add_when(lock, &lockyard::plain::has_no_writer, 1, how, LOCKYARD_PC), \
+                     otherwise);                                                           \
   }
 LOCKYARD_WRITES(wrlock, wait::to_the_end, 0)
 LOCKYARD_WRITES(trywrlock, wait::none, EBUSY)
@@ -190,12 +191,12 @@ int __wrap_pthread_spin_destroy(pthread_spinlock_t* lock) {
 }
 int __wrap_pthread_spin_lock(pthread_spinlock_t* lock) {
   add_when(const_cast<int*>(lock), &lockyard::plain::is_zero, me_as_writer(), wait::to_the_end,
-           LOCKYARD_HERE);
+           LOCKYARD_PC);
   return 0;
 }
 int __wrap_pthread_spin_trylock(pthread_spinlock_t* lock) {
   return to_status(add_when(const_cast<int*>(lock), &lockyard::plain::is_zero, me_as_writer(),
-                            wait::none, LOCKYARD_HERE),
+                            wait::none, LOCKYARD_PC),
                    EBUSY);
 }
 int __wrap_pthread_spin_unlock(pthread_spinlock_t* lock) {
@@ -213,11 +214,11 @@ int __wrap_sem_post(sem_t* semaphore) {
   lockyard::plain::subtract(semaphore, ~std::uint64_t{0}, LOCKYARD_HERE);
   return 0;
 }
-#define LOCKYARD_TAKES(name, how, reason, ...)                                                     \
-  int __wrap_sem_##name(sem_t* semaphore __VA_ARGS__) {                                            \
-    return to_result(                                                                              \
-        add_when(semaphore, &lockyard::plain::is_positive, ~std::uint64_t{0}, how, LOCKYARD_HERE), \
-        reason);                                                                                   \
+#define LOCKYARD_TAKES(name, how, reason, ...)                                                   \
+  int __wrap_sem_##name(sem_t* semaphore __VA_ARGS__) {                                          \
+    return to_result(                                                                            \
+        add_when(semaphore, &lockyard::plain::is_positive, ~std::uint64_t{0}, how, LOCKYARD_PC), \
+        reason);                                                                                 \
   }
 LOCKYARD_TAKES(wait, wait::to_the_end, 0)
 LOCKYARD_TAKES(trywait, wait::none, EAGAIN)

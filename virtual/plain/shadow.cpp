@@ -318,6 +318,7 @@ bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_locati
       if (next->first < at || next->first + unit > at + size) {
         put(next->first, next->second, now().read_word_as_plain(which, where));
       }
+      worker::mine().locks.check_free(next->first, "a lock is overwritten", where);
       now().end_word_by_plain_write(which, where);
       next = add_bytes(next->first, next->first + unit, where);
       is_visible = true;
@@ -342,6 +343,7 @@ void shadow::release(std::uintptr_t begin, std::uintptr_t end, std::source_locat
   for (; last != cells_.end() && last->first < end; ++last) {
     const cell& each = last->second;
     if (each.is_word) {
+      worker::mine().locks.check_free(last->first, "a lock ends", where);
       now().destroy(static_cast<location_index>(each.which), where);
     } else {
       now().leave_bytes(each.which, where);

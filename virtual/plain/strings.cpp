@@ -27,6 +27,10 @@ char byte_at(const void* first, std::size_t index) {
 
 }  // namespace
 
+void refresh_text(const char* text) {
+  for (std::size_t i = 0; byte_at(text, i) != '\0';) ++i;
+}
+
 std::size_t read_text(const char* text, std::size_t most, const void* pc) {
   std::size_t length = 0;
   while (length < most && byte_at(text, length) != '\0') ++length;
@@ -58,8 +62,8 @@ char* copy_text(char* to, const char* from, const void* pc) {
   return to + length;
 }
 
-/// Reads the texts that a format's arguments name. False if the format has a conversion that may
-/// use other memory.
+}  // namespace
+
 bool read_texts(const char* form, std::va_list arguments, const void* pc) {
   constexpr const char* digits = "0123456789";
   const char* at = form;
@@ -97,6 +101,8 @@ bool read_texts(const char* form, std::va_list arguments, const void* pc) {
   }
   return true;
 }
+
+namespace {
 
 int print(char* to, std::size_t most, const char* form, std::va_list more, const void* pc) {
   // What the arguments point to may be read unseen.

@@ -278,8 +278,13 @@ void __wrap___assert(const char* claim, const char* /*file*/, int /*line*/) {
   if (!is_active()) std::abort();
   lockyard::plain::now().fail(lockyard::model::verdict::assertion, claim, LOCKYARD_HERE);
 }
+/// Programs of the competition on software verification assume by a function of that name, which
+/// ends the execution: it is one that the program does not ask about.
 void __wrap_abort() {
   if (!is_active()) std::abort();
+  if (lockyard::plain::is_in_function(LOCKYARD_PC, "assume_abort_if_not")) {
+    lockyard::plain::now().give_up(LOCKYARD_HERE);
+  }
   lockyard::plain::now().fail(lockyard::model::verdict::assertion, "it calls abort()",
                               LOCKYARD_HERE);
 }

@@ -14,6 +14,7 @@ struct thread_storage {
   std::vector<std::pair<void (*)(void*), void*>> destructors;
   std::map<unsigned, void*> values;  ///< by pthread_key_t
   int error = 0;                     ///< errno
+  const void* waits_with = nullptr;  ///< the mutex of its last wait on a condition variable
   void* exceptions[2] = {};          ///< the C++ library's record of those that are handled
 
   void reset() {
@@ -21,6 +22,7 @@ struct thread_storage {
     destructors.clear();
     values.clear();
     error = 0;
+    waits_with = nullptr;
     exceptions[0] = exceptions[1] = nullptr;
   }
   /// Runs the destructors of variables.

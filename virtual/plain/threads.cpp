@@ -130,7 +130,10 @@ void program_threads::exit(void* result, std::source_location where) {
 void program_threads::end(unsigned index) {
   worker& mine = worker::mine();
   mine.storage[index].end(mine.keys);
-  if (index != 0) mine.end_variables_of(index);  // main's last as long as the program
+  if (index != 0) {  // main's last as long as the program
+    mine.end_variables_of(index);
+    mine.locks.check_end_of_thread();
+  }
   mine.loop().act();
 }
 

@@ -41,6 +41,29 @@ struct pushes {
   }
 };
 
+/// Each turn writes to a word, so others may see which turn it is.
+template <std::memory_order Publish, unsigned Threads = 2>
+struct pushes_words {
+  static constexpr unsigned threads = Threads;
+  struct linked {
+    std::atomic<linked*> next{nullptr};
+    int value = 0;
+  };
+  std::atomic<linked*> top{nullptr};
+  std::array<linked, 2> nodes;
+  void thread(unsigned index) {
+    linked& pushed = nodes[index];
+    pushed.value = 1;
+    linked* expected = top.load(relaxed);
+    do {
+      pushed.next.store(expected, relaxed);
+    } while (!top.compare_exchange_weak(expected, &pushed, Publish, relaxed));
+    for (const linked* each = top.load(acquire); each != nullptr; each = each->next.load(relaxed)) {
+      assert(each->value == 1);
+    }
+  }
+};
+
 /// The same where no other thread runs.
 template <bool AtEnd>
 struct pushes_alone {

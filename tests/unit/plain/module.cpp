@@ -5,20 +5,24 @@
 
 #include "clients.hpp"
 #include "failures.hpp"
+#include "held.hpp"
 #include "library.hpp"
 #include "locks.hpp"
 #include "orders.hpp"
 #include "random_program.hpp"
 #include "structures.hpp"
+#include "texts.hpp"
 #include "turns.hpp"
 #include "unwritten.hpp"
 
 #include <plain/module.hpp>
 
 using namespace plain_locks;
+namespace held = plain_held;
 namespace library = plain_library;
 namespace failures = plain_failures;
 namespace orders = plain_orders;
+namespace texts = plain_texts;
 namespace turns = plain_turns;
 namespace unwritten = plain_unwritten;
 namespace structures = plain_structures;
@@ -174,6 +178,37 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
         "lifetime: a local node, a member without a value"),
     entry_of_client<unwritten::local_number<false>>("passed: a local number"),
     entry_of_client<unwritten::local_number<true>>("lifetime: a local number without a value"),
+    entry_of_client<failures::pushes_words<std::memory_order_release, 1>>(
+        "bounded: push with words, alone"),
+    entry_of_client<failures::pushes_words<std::memory_order_release>>("bounded: push with words"),
+    entry_of_client<failures::pushes_words<std::memory_order_relaxed>>(
+        "race: push with words, relaxed"),
+    entry_of_client<held::freed<std::mutex, false>>("passed: a freed mutex"),
+    entry_of_client<held::freed<std::mutex, true>>("lifetime: a freed mutex, held"),
+    entry_of_client<held::freed<std::recursive_mutex, true>>("lifetime: recursive_mutex, held"),
+    entry_of_client<held::freed<std::timed_mutex, true>>("lifetime: timed_mutex, held"),
+    entry_of_client<held::freed<std::shared_mutex, true>>("lifetime: shared_mutex, held"),
+    entry_of_client<held::local<false>>("passed: a local shared_mutex"),
+    entry_of_client<held::local<true>>("lifetime: a local shared_mutex, held by a reader"),
+    entry_of_client<held::made_again<false>>("passed: a mutex made again"),
+    entry_of_client<held::made_again<true>>("lifetime: a mutex made again, held"),
+    entry_of_client<held::counted<false>>("passed: freed by the last user"),
+    entry_of_client<held::counted<true>>("lifetime: freed by the last user, held"),
+    entry_of_client<held::kept<std::mutex>>("assertion: a mutex of a thread that has ended"),
+    entry_of_client<held::kept<std::shared_mutex>>("assertion: a shared_mutex of such a thread"),
+    entry_of_client<held::kept<held::posix_lock>>("passed: a mutex of POSIX of such a thread"),
+    entry_of_client<held::waits_with_two<true>>("bounded: condition variable, one mutex"),
+    entry_of_client<held::waits_with_two<false>>("assertion: condition variable, two mutexes"),
+    entry_of_client<texts::read_by<texts::use::puts>>("race: puts"),
+    entry_of_client<texts::read_by<texts::use::printf>>("race: printf"),
+    entry_of_client<texts::read_by<texts::use::number>>("race: atoi"),
+    entry_of_client<texts::read_by<texts::use::real>>("race: strtod"),
+    entry_of_client<texts::read_by<texts::use::stoi>>("race: stoi"),
+    entry_of_client<texts::read_by<texts::use::number, true>>("passed: atoi"),
+    entry_of_client<texts::read_by<texts::use::stoi, true>>("passed: stoi"),
+    entry_of_client<texts::read_by<texts::use::printf, true>>("passed: printf"),
+    entry_of_client<texts::read_to_the_end_of_a_number>("passed: strtol"),
+    entry_of_client<texts::assumed_by_abort>("passed: abort() as an assumption"),
     entry_of_client<plain_random::program>("passed: random"),
 };
 constinit const std::size_t lockyard_plain_entry_count =

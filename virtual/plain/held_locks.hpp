@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Which locks of the C library the threads of an execution have taken: std::mutex and its relatives
+// are made of them. The memory of a lock that a thread holds must not end ([thread.mutex.class]).
+
+#include <model/execution.hpp>
+
+#include <cstdint>
+#include <map>
+#include <source_location>
+#include <string>
+
+namespace lockyard::plain {
+
+enum class lock_form : std::uint8_t { mutex, read_write };
+
+/// A lock's word: who holds it. A mutex's has its owner, and how often the owner holds it.
+constexpr std::uint64_t holds_once_more = 0x100;
+/// A read-write lock's has the number of its readers, or from here on its writer.
+constexpr std::uint64_t has_writer = 0x1'0000;
+
+class held_locks {
+ public:
+  void reset() { all_.clear(); }
+  /// The running thread has taken a lock by the call at `pc`.
+  void note(const void* lock, lock_form form, model::location_index word, const void* pc) {
+    all_[reinterpret_cast<std::uintptr_t>(lock)] = {form, word, pc};
+  }
+  /// Fails if the word at the address is a lock that a thread holds. All uses of memory that ends
+  /// come before the end, so the newest value is the lock's in every order of steps.
+  void check_free(std::uintptr_t at, const char* how, std::source_location where) const;
+  /// Fails if the running thread, which ends, holds a lock of the C++ library. POSIX permits it.
+  void check_end_of_thread() const;
+
+ private:
+  struct taken {
+    lock_form form;
+    model::location_index word;
+    const void* pc;
+  };
+  /// The thread that holds the lock, if it is known.
+  static std::string owner_of(lock_form form, std::uint64_t value);
+
+  std::map<std::uintptr_t, taken> all_;
+};
+
+}  // namespace lockyard::plain
