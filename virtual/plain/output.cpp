@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ostream>
+#include <string>
+#include <utility>
 
 namespace lockyard::plain {
 
@@ -129,6 +131,13 @@ std::ostream& __wrap__ZSt16__ostream_insertIcSt11char_traitsIcEERSt13basic_ostre
 std::ostream& __wrap__ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc(std::ostream& to,
                                                                              const char* text) {
   if (text != nullptr) read_text(text, without_limit, LOCKYARD_PC);
+  return to << text;
+}
+std::ostream&
+__wrap__ZStlsIcSt11char_traitsIcESaIcEERSt13basic_ostreamIT_T0_ES7_RKNSt7__cxx1112basic_stringIS4_S5_T1_EE(
+    std::ostream& to, const std::string& text) {
+  read_bytes(&text, sizeof text, LOCKYARD_PC);
+  read_bytes(text.data(), text.size(), LOCKYARD_PC);
   return to << text;
 }
 std::ostream& __wrap__ZNSo5writeEPKcl(std::ostream* to, const char* text, std::streamsize bytes) {
