@@ -262,6 +262,13 @@ def test_refuses_a_function_that_the_checker_defines(check: Callable[..., Outcom
     assert "defines `__wrap_malloc`, which the checker defines itself" in checked.stderr
 
 
+def test_a_sample_without_an_end_is_no_pass(check: Callable[..., Outcome]) -> None:
+    endless = "#include <stdatomic.h>\natomic_int n;\nint main(void) { for (;;) ++n; }\n"
+    checked = check("endless.c", endless, "--search", "random", "--seconds", "0.2")
+    assert checked.returncode == 5, checked.stdout + checked.stderr
+    assert "each sampled execution was cut at the depth limit" in checked.stdout
+
+
 def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) -> None:
     checked = check("spin.hpp", LOCK, "--mutants", "--threads", "2")
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -17,6 +17,8 @@ namespace lockyard::model {
 
 namespace {
 
+constexpr std::uint16_t all_threads = (1U << max_threads) - 1;
+
 /// Which line uses a word of code without a world first differs, so such a word is known by its
 /// memory.
 std::uint64_t key_of(const location& word) {
@@ -28,13 +30,49 @@ std::uint64_t key_of(const location& word) {
 }  // namespace
 
 bool execution::is_in(const std::vector<std::uint64_t>& list, location_index where) const {
-  return !list.empty() && std::ranges::find(list, key_of(memory_.at(where))) != list.end();
+  return !list.empty() && std::ranges::find(list, memory_.at(where).users.word) != list.end();
+}
+
+location_index execution::with_known_users(location_index fresh) {
+  location& at = memory_.at(fresh);
+  const std::uint64_t word = key_of(at);
+  at.users.word = word;
+  if (!reduces()) return fresh;
+  const auto known = std::ranges::find(conflicts_->users, word, &word_users::word);
+  if (known != conflicts_->users.end()) at.users = *known;
+  if (conflicts_->all_may_write) at.users.writers = all_threads;
+  return fresh;
+}
+
+void execution::learn_user(std::uint16_t word_users::*list, location_index where) {
+  if (is_set_up() || !reduces()) return;
+  // An execution with these threads exchanged is not searched, but may be one that shows the fact.
+  const std::uint16_t those = me().alike;
+  word_users& users = memory_.at(where).users;
+  if ((users.*list & those) == those) return;
+  users.*list |= those;
+  if (!learned_) learned_ = *conflicts_;
+  auto& all = learned_->users;
+  const auto known = std::ranges::find(all, users.word, &word_users::word);
+  if (known == all.end()) {
+    all.push_back(users);
+  } else {
+    (*known).*list |= those;
+  }
+}
+
+bool execution::others_are_in(std::uint16_t threads, const thread_record& of) const {
+  for (thread_index i = 0; threads >> i != 0; ++i) {
+    const thread_record& each = threads_[i];
+    if ((threads >> i & 1U) != 0 && &each != &of && each.now != status::ended) return true;
+  }
+  return false;
 }
 
 void execution::learn(std::vector<std::uint64_t> conflicts::*list, location_index where) {
   if (is_set_up() || !reduces() || is_in(conflicts_->*list, where)) return;
   if (!learned_) learned_ = *conflicts_;
-  (*learned_.*list).push_back(key_of(memory_.at(where)));
+  (*learned_.*list).push_back(memory_.at(where).users.word);
 }
 
 void execution::learn(bool conflicts::*fact) {
@@ -44,7 +82,7 @@ void execution::learn(bool conflicts::*fact) {
 }
 
 void execution::note_newest(location_index where) {
-  learn(&conflicts::newest, where);
+  learn_user(&word_users::lookers, where);
   note_read_within(where);
   done_.newest.push_back(where);
 }
@@ -107,20 +145,60 @@ void execution::undisturbed(bool from_now_on, location_index first) {
 
 upcoming execution::upcoming_of(const thread_record& of) const {
   if (of.now == status::awaiting) {
-    return is_in(conflicts_->sections, of.looks.front().where) ? upcoming::section
-                                                               : upcoming::awaits;
+    if (is_in(conflicts_->sections, of.looks.front().where)) return upcoming::section;
+    // A deadline that passes early is one of few, and an old value may be missed.
+    const bool goes_on = !of.deferred.is_on && !of.deadline && is_satisfied_by_newest(of) &&
+                         !may_meet_others(upcoming::awaits, of);
+    return goes_on ? upcoming::alone : upcoming::awaits;
   }
   if (of.now != status::ready) return upcoming::other;
-  if (of.next.does == upcoming::stores && !is_in(conflicts_->newest, of.next.where)) {
-    return upcoming::alone;
+  const upcoming next = of.next.does;
+  switch (next) {
+    case upcoming::light_fence:
+      return conflicts_->has_heavy_fence ? upcoming::light_fence : upcoming::alone;
+    case upcoming::changes:
+      if (is_in(conflicts_->sections, of.next.where)) return upcoming::section;
+      [[fallthrough]];
+    case upcoming::reads:
+    case upcoming::stores:
+      return of.deferred.is_on || may_meet_others(next, of) ? next : upcoming::alone;
+    default: return next;
   }
-  if (of.next.does == upcoming::light_fence && !conflicts_->has_heavy_fence) {
-    return upcoming::alone;
+}
+
+/// Whether another thread may still do something on which the thread's next operation depends.
+bool execution::may_meet_others(upcoming next, const thread_record& of) const {
+  const auto on = [&](location_index where, bool writes, bool reads) {
+    const word_users& users = memory_.at(where).users;
+    const auto those =
+        static_cast<std::uint16_t>((writes ? users.lookers : 0U) | (reads ? users.writers : 0U));
+    return others_are_in(those, of);
+  };
+  switch (next) {
+    case upcoming::stores: return on(of.next.where, true, false);
+    case upcoming::reads: return on(of.next.where, false, true);
+    case upcoming::changes: return on(of.next.where, true, true);
+    case upcoming::awaits:
+      return std::ranges::any_of(
+          of.looks, [&](const look& each) { return on(each.where, of.exchanges, true); });
+    default: return true;
   }
-  if (of.next.does == upcoming::changes && is_in(conflicts_->sections, of.next.where)) {
-    return upcoming::section;
+}
+
+/// Whether a deferred operation stays deferred in all that follows.
+bool execution::stays_deferred(const thread_record& of) {
+  if (!of.deferred.is_on) return false;
+  const upcoming next = upcoming_of(of);
+  switch (next) {
+    case upcoming::stores: return !may_meet_others(next, of);
+    case upcoming::awaits:
+      // Where it holds for an old value only, others' deadlines may pass.
+      if (of.looks.size() > 1 || of.deadline || !is_satisfied_by_newest(of)) return false;
+      return !may_meet_others(next, of) && !has_news(of, 0, of.looks.front().where);
+    case upcoming::reads:
+    case upcoming::changes: return !may_meet_others(next, of) && !has_news(of, 0, of.next.where);
+    default: return false;
   }
-  return of.next.does;
 }
 
 /// Whether the thread's next operation depends on what the last step has done. For what is read,

@@ -225,6 +225,9 @@ class execution {
   }
   /// Names memory in reports; empty text for memory without a name.
   static inline std::string (*name_of_memory)(const void* address) = nullptr;
+  /// Takes back what random executions have done besides. True if the client has turned out to be
+  /// another one, so that its search is of no use.
+  static inline bool (*take_back)() = nullptr;
   /// Writes a value of a word of that size, for reports.
   static inline std::string (*text_of_value)(std::uint64_t value, std::size_t size) = nullptr;
 
@@ -272,6 +275,7 @@ class execution {
   [[nodiscard]] bool section_depends_on_step(location_index begins) const;
   void wake_after_step(thread_index ran);
   void note_newest(location_index where);
+  void note_attempt(location_index where) { learn_user(&word_users::writers, where); }
   void note_write(location_index where);
   void note_read_within(location_index where);
   void note_queue(const void* address);
@@ -279,6 +283,12 @@ class execution {
   void note_loop();
   void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);
   void learn(bool conflicts::*fact);
+  /// The running thread uses the word in that way.
+  void learn_user(std::uint16_t word_users::*list, location_index where);
+  location_index with_known_users(location_index fresh);
+  [[nodiscard]] bool others_are_in(std::uint16_t threads, const thread_record& of) const;
+  [[nodiscard]] bool may_meet_others(upcoming next, const thread_record& of) const;
+  [[nodiscard]] bool stays_deferred(const thread_record& of);
   [[nodiscard]] bool is_in(const std::vector<std::uint64_t>& list, location_index where) const;
   // reduction.cpp
   [[nodiscard]] bool is_awake(thread_record& of);
@@ -298,7 +308,7 @@ class execution {
   [[nodiscard]] std::strong_ordering compare(const symmetry_mark& a, const symmetry_mark& b);
   void note_told_apart();
   [[nodiscard]] bool pause_is_over(const thread_record& of);
-  [[nodiscard]] bool is_satisfied_by_newest(const thread_record& of);
+  [[nodiscard]] bool is_satisfied_by_newest(const thread_record& of) const;
   [[nodiscard]] bool list_runnable();
   void list_last_resorts();
   void note_hang();

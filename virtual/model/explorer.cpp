@@ -210,14 +210,25 @@ class search_state {
     std::uint64_t cut = 0;
   };
 
+  /// A thread whose operations come first for long leaves the others no part in an execution that
+  /// is not run to its end in all orders.
+  static bool is_whole(const execution& runs) {
+    return runs.result() != verdict::inconclusive &&
+           !runs.caps_reached()[static_cast<std::size_t>(cap::depth)];
+  }
+
   /// Records an execution. False if it ends the search.
   bool account(const execution& runs, const choices& list, bool whole, tally& books) {
     ++books.executions;
     if (!whole) ++books.cut;
-    if (runs.result() == verdict::passed && !runs.learned()) return true;
+    const bool is_too_long = !is_whole(runs) && conflicts_ != nullptr &&
+                             !conflicts_->has_unordered && !conflicts_->all_may_write;
+    if (runs.result() == verdict::passed && !runs.learned() && !is_too_long) return true;
     const std::scoped_lock guard{lock_};
-    if (runs.result() == verdict::passed) {
-      learned_ = runs.learned();
+    const bool counts = runs.result() == verdict::passed || runs.result() == verdict::inconclusive;
+    if (counts && (runs.learned() || is_too_long)) {
+      learned_ = runs.learned() ? runs.learned() : *conflicts_;
+      learned_->all_may_write |= is_too_long;
       pile_.call_off();
       return false;
     }
@@ -286,8 +297,31 @@ class search_state {
   steady_clock::time_point start_;  ///< when the first search began, if this is another
 };
 
-/// Code without a world may use other addresses in each execution, and so other words.
+/// Code without a world may use other addresses in each execution, and so other words. After so
+/// many lessons the search learns no longer who writes a word, and after as many more it stops to
+/// reduce.
 constexpr unsigned most_lessons = 100;
+
+/// Learns from random executions what it can, so that the search need not begin anew so often.
+void learn_by_samples(const client_maker& make, const plan& by, conflicts& known) {
+  constexpr unsigned most_without_lesson = 100;
+  constexpr unsigned most_steps = 200'000;
+  execution runs{by.how};
+  std::minstd_rand random;
+  unsigned steps = 0;
+  for (unsigned i = 0; i < most_without_lesson && steps < most_steps; ++i) {
+    choices list;
+    list.be_random(random());
+    runs.reduce_by(&known);
+    runs.run(make, list, [](const hash128&) { return true; });
+    steps += runs.steps();
+    if (runs.learned()) {
+      known = *runs.learned();
+      i = 0;
+    }
+    if (runs.result() != verdict::passed || known.has_unordered) return;
+  }
+}
 
 }  // namespace
 
@@ -297,16 +331,21 @@ found explore(const client_maker& make, const plan& by) {
   if (by.order == search::exhaustive) {
     known.emplace(
         conflicts{.has_unordered = !is_reducible(by), .tells_threads_apart = !by.exchanges});
+    if (is_reducible(by)) learn_by_samples(make, by, *known);
+    if (execution::take_back != nullptr && execution::take_back()) return {};
   }
   found result;
   unsigned lessons = 0;
   for (bool again = true; again;) {
+    if (by.on_begin) by.on_begin();
     search_state state{make, by, known ? &*known : nullptr, start};
     result = state.run();
     again = result.result == verdict::passed && state.learned().has_value();
     if (!again) break;
     known = state.learned();
-    if (++lessons > most_lessons) known->has_unordered = true;
+    ++lessons;
+    known->all_may_write |= lessons > most_lessons;
+    known->has_unordered |= lessons > 2 * most_lessons;
   }
   result.seconds = seconds_since(start);
   if (result.result == verdict::passed) return result;

@@ -44,6 +44,7 @@ struct plan {
   std::uint64_t seed = 1;
   site_list* sites = nullptr;                          ///< filled by one worker only
   std::function<bool(const progress&)> on_progress{};  ///< called now and then; false stops
+  std::function<void()> on_begin{};  ///< called when the search begins, and begins anew
 };
 
 struct found {

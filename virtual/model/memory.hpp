@@ -47,6 +47,14 @@ struct message {
   clock read_at{};     ///< there are sequentially consistent fences
 };
 
+/// The threads that use a word in ways on which operations of others depend, one bit each, as far
+/// as the search knows.
+struct word_users {
+  std::uint64_t word = 0;     ///< a key that is the same in each execution
+  std::uint16_t writers = 0;  ///< write it, or try to
+  std::uint16_t lookers = 0;  ///< look at its newest message
+};
+
 /// The refusal of a client with more words.
 inline std::string no_room_for_words() {
   return "an execution has more than " + std::to_string(max_locations) +
@@ -65,6 +73,7 @@ struct location {
   origin creator;
   origin ended;  ///< which event ended it, unless it is alive
   place lies;
+  word_users users;
   bool is_alive;
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }

@@ -28,14 +28,15 @@ location_index execution::create(std::uint64_t value, std::source_location where
   }
   // Objects of the process existed before all threads, in their own memory.
   if (name != 0) {
-    return memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, lies);
+    return with_known_users(
+        memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, lies));
   }
   take_memory(occupant::of(lies, memory_.count(), true), where);
   thread_record& thread = me();
   event(created, 0, 0);
   name = (std::uint64_t{running_} + 1) << 32U | ++thread.created;
-  return memory_.create(name, value, {.thread = running_, .event = thread.events},
-                        thread.known.current, where, lies);
+  return with_known_users(memory_.create(name, value, {.thread = running_, .event = thread.events},
+                                         thread.known.current, where, lies));
 }
 
 void execution::destroy(location_index which, std::source_location where) {

@@ -112,6 +112,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   order = order_at(order, 0, where);
   step_point({.does = upcoming::stores, .where = to});
   check_alive(to, where);
+  note_attempt(to);
   check_plain_readers(to, where);
   location& at = memory_.at(to);
   const std::size_t oldest = memory_.oldest_place(to, me().known);
@@ -145,6 +146,7 @@ std::uint64_t execution::exchange_by(location_index on, const change& by, std::m
   order = order_at(order, 0, where);
   step_point({.does = upcoming::changes, .where = on});
   check_alive(on, where);
+  note_attempt(on);
   note_read_within(on);
   candidates_.clear();
   memory_.for_each_changeable(me().known, on, {running_, order}, [&](message_index index) {
@@ -200,6 +202,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   success = order_at(success, 0, where);
   failure = order_at(failure, 1, where);
   check_alive(on, where);
+  note_attempt(on);
   note_read_within(on);
   const bool may_fail = weak && may_fail_for_no_reason(site_key(where));
   enum outcome : std::uint8_t { replaced, differs, fails_for_no_reason };

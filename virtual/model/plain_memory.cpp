@@ -81,7 +81,7 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
     note_unordered();  // another thread may come first
   }
   if (by.thread == running_ && me().events < by.event) event(created, 0, 0);
-  const location_index made = memory_.create(name, value, by, {}, where, lies);
+  const location_index made = with_known_users(memory_.create(name, value, by, {}, where, lies));
   memory_.at(made).read_as_plain = readers;
   return made;
 }

@@ -81,6 +81,7 @@ struct thread_record {
   deferral deferred;
   location_index last_change = 0;
   repetition repeats;
+  std::uint16_t alike = 0;           ///< itself and the threads that are interchangeable with it
   std::uint16_t tied = 0;            ///< the threads from which its marks do not differ so far
   std::vector<symmetry_mark> marks;  ///< its accesses to the client's words, while it is tied
 };

@@ -6,9 +6,10 @@
 //
 // The search chooses a thread for each state. If its next operation is independent of all that
 // other threads will ever do, only that thread runs: a store is, because a later read may still
-// take the older message. If its operation is a read, there are two cases, and no third one: the
-// thread runs and reads a message that exists, or it is deferred and reads a message that does not
-// exist yet. So a graph is reached along one path. A path on which no new message comes ends.
+// take the older message; so is a read of a word that no other thread will write (decision 0082).
+// If its operation is another read, there are two cases, and no third one: the thread runs and
+// reads a message that exists, or it is deferred and reads a message that does not exist yet. So a
+// graph is reached along one path. A path on which no new message comes ends.
 //
 // Sleeping looks at the newest message, and wakes meet the sleepers that are there, so their order
 // among themselves and among the writes counts: these operations are deferred until another such
@@ -18,6 +19,7 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace lockyard::model {
@@ -89,6 +91,9 @@ std::optional<option> execution::pick_reduced() {
       return each.how != variant::time_out && !is_awake(threads_[each.thread]);
     });
     return choose_option();
+  }
+  for (const thread_record& each : std::span{threads_}.first(count_)) {
+    if (stays_deferred(each)) return std::nullopt;
   }
   awake_.clear();
   for (const option& each : options_) {

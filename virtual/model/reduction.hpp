@@ -4,6 +4,7 @@
 // Which orders of steps need no search of their own. Two steps of different threads are independent
 // if both orders lead to the same execution graph. reduction.cpp says how the search uses that.
 
+#include "memory.hpp"
 #include "waits.hpp"
 
 #include <algorithm>
@@ -84,9 +85,10 @@ struct conflicts {
   bool has_unseen = false;           ///< the graph does not decide what threads do
   bool tells_threads_apart = false;  ///< threads that the client declares interchangeable
   bool has_heavy_fence = false;
-  std::vector<std::uint64_t> newest{};       ///< words whose newest message some operation looks at
-  std::vector<std::uint64_t> sections{};     ///< words that begin several operations in one step
-  std::vector<std::uint64_t> read_within{};  ///< words that such a step reads
+  std::vector<word_users> users{};
+  bool all_may_write = false;                   ///< each word, as far as the search knows
+  std::vector<std::uint64_t> sections{};        ///< words that begin several operations in one step
+  std::vector<std::uint64_t> read_within{};     ///< words that such a step reads
   std::vector<std::uint64_t> written_within{};  ///< words that such a step writes
   bool has_queue_within = false;                ///< such a step sleeps or wakes
   bool has_loops = false;  ///< loops that pause, or that repeat a weak compare-exchange

@@ -63,7 +63,8 @@ execution::stepped execution::step(const gate& goes_on) {
     }
     take(*next);
     if (reduces()) wake_after_step(next->thread);
-    if ((is_redundant_ || learned_) && verdict_ == verdict::passed) return stepped::cut;
+    // An execution that has learned something goes on: it may learn more.
+    if (is_redundant_ && verdict_ == verdict::passed) return stepped::cut;
   } catch (const not_deterministic& fault) {
     verdict_ = verdict::not_deterministic;
     what_ = "the threads that can continue differ at choice " + std::to_string(fault.step);
@@ -316,7 +317,7 @@ bool execution::is_satisfiable(const thread_record& of) {
   return false;
 }
 
-bool execution::is_satisfied_by_newest(const thread_record& of) {
+bool execution::is_satisfied_by_newest(const thread_record& of) const {
   return std::ranges::any_of(of.looks, [this](const look& each) {
     return each.holds(memory_.at(each.where).newest().value);
   });

@@ -35,7 +35,10 @@
 namespace lockyard::model {
 
 void execution::tie_threads() {
-  for (thread_index i = 0; i < count_; ++i) threads_[i].tied = 0;
+  for (thread_index i = 0; i < count_; ++i) {
+    threads_[i].tied = 0;
+    threads_[i].alike = static_cast<std::uint16_t>(1U << i);
+  }
   if (conflicts_ == nullptr || conflicts_->tells_threads_apart) return;
   std::array<unsigned, max_threads> classes{};
   for (thread_index i = 0; i < count_; ++i) {
@@ -45,6 +48,8 @@ void execution::tie_threads() {
       if (classes[i] != classes[j]) continue;
       threads_[i].tied = static_cast<std::uint16_t>(threads_[i].tied | 1U << j);
       threads_[j].tied = static_cast<std::uint16_t>(threads_[j].tied | 1U << i);
+      threads_[i].alike = static_cast<std::uint16_t>(threads_[i].alike | 1U << j);
+      threads_[j].alike = static_cast<std::uint16_t>(threads_[j].alike | 1U << i);
       has_symmetry_ = true;
     }
   }

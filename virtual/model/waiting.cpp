@@ -28,7 +28,10 @@ std::optional<seen> execution::await(std::span<const look> looks,
   const bool goes_on_waiting = !deadline || !gives_up(deadlines_[*deadline], where);
   if (goes_on_waiting) {
     // Looks that fail are never steps, but they use the words from now on.
-    for (const look& each : thread.looks) check_alive(each.where, where);
+    for (const look& each : thread.looks) {
+      check_alive(each.where, where);
+      if (desired) note_attempt(each.where);
+    }
   }
   if (goes_on_waiting && (!is_set_up() || !is_satisfiable(thread))) block(status::awaiting);
   thread.deadline.reset();

@@ -231,7 +231,8 @@ void put_object(void* to, wide value, std::size_t size, const void* pc) {
 }
 
 template <class T>
-T change_by(volatile T* address, T operand, int order, const void* pc, wide (*apply)(wide, wide)) {
+[[gnu::noinline]] T change_by(volatile T* address, T operand, int order, const void* pc,
+                              wide (*apply)(wide, wide)) {
   if (!is_active()) {
     const T found = *address;
     *address = static_cast<T>(apply(found, operand));
@@ -241,6 +242,16 @@ T change_by(volatile T* address, T operand, int order, const void* pc, wide (*ap
   const part_change by{word_of(call), sizeof(T), operand, apply};
   clear_dead_stack();  // removes what the search for the word has left
   return static_cast<T>(change(call, by, order_of(order)));
+}
+
+template <class T>
+[[gnu::noinline]] bool store_to(volatile T* address, T value, int order, const void* pc) {
+  if (!is_active()) {
+    *address = value;
+  } else {
+    store(site_of(address, pc, operation::store, order), value, order_of(order));
+  }
+  return true;
 }
 
 template <class T>
@@ -265,14 +276,21 @@ template <class T>
   const site call = site_of(address, pc, operation::compare_exchange, success, failure);
   const bool done =
       compare_exchange(call, value, desired, order_of(success), order_of(failure), weak);
-  if (done) return true;
-  if (static_cast<T>(value) == *expected) {
+  if (!done && static_cast<T>(value) == *expected) {
     loop.note_failure(expected);
-    return false;
+  } else if (!done) {
+    write_bytes(expected, sizeof(T), pc);
+    *expected = static_cast<T>(value);
   }
-  write_bytes(expected, sizeof(T), pc);
-  *expected = static_cast<T>(value);
-  return false;
+  return done;
+}
+
+/// Returns what was there.
+template <class T>
+[[gnu::noinline]] T compare_exchange_value(volatile T* address, T expected, T desired, int success,
+                                           int failure, const void* pc) {
+  compare_exchange<T>(address, &expected, desired, success, failure, false, pc);
+  return expected;
 }
 
 }  // namespace
@@ -280,57 +298,51 @@ template <class T>
 }  // namespace lockyard::plain
 
 using lockyard::plain::wide;
+using lockyard::plain::without_traces;
 
 // NOLINTBEGIN(bugprone-reserved-identifier, bugprone-macro-parentheses): the names are the
 // compiler's, and the arguments are types.
 #define LOCKYARD_PC __builtin_return_address(0)
 
-#define LOCKYARD_CHANGE(bits, T, name, result)                                                \
-  T __tsan_atomic##bits##_##name(volatile T* address, T operand, int order) {                 \
-    return lockyard::plain::change_by<T>(                                                     \
-        address, operand, order, LOCKYARD_PC,                                                 \
-        []([[maybe_unused]] wide found, wide by) -> wide { return static_cast<T>(result); }); \
+#define LOCKYARD_CHANGE(bits, T, name, result)                                                 \
+  T __tsan_atomic##bits##_##name(volatile T* address, T operand, int order) {                  \
+    return without_traces(lockyard::plain::change_by<T>(                                       \
+        address, operand, order, LOCKYARD_PC,                                                  \
+        []([[maybe_unused]] wide found, wide by) -> wide { return static_cast<T>(result); })); \
   }
 
-#define LOCKYARD_ATOMICS(bits, T)                                                                 \
-  T __tsan_atomic##bits##_load(const volatile T* address, int order) {                            \
-    LOCKYARD_NOTE_CALLER;                                                                         \
-    return lockyard::plain::load_from<T>(address, order, LOCKYARD_PC);                            \
-  }                                                                                               \
-  void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {                     \
-    if (!lockyard::plain::is_active()) {                                                          \
-      *address = value;                                                                           \
-      return;                                                                                     \
-    }                                                                                             \
-    lockyard::plain::store(                                                                       \
-        lockyard::plain::site_of(address, LOCKYARD_PC, lockyard::plain::operation::store, order), \
-        value, lockyard::plain::order_of(order));                                                 \
-  }                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected, T desired,  \
-                                                    int success, int failure) {                   \
-    LOCKYARD_NOTE_CALLER;                                                                         \
-    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,     \
-                                                false, LOCKYARD_PC);                              \
-  }                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected, T desired,    \
-                                                  int success, int failure) {                     \
-    LOCKYARD_NOTE_CALLER;                                                                         \
-    return lockyard::plain::compare_exchange<T>(address, expected, desired, success, failure,     \
-                                                true, LOCKYARD_PC);                               \
-  }                                                                                               \
-  T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired,        \
-                                               int success, int failure) {                        \
-    LOCKYARD_NOTE_CALLER;                                                                         \
-    lockyard::plain::compare_exchange<T>(address, &expected, desired, success, failure, false,    \
-                                         LOCKYARD_PC);                                            \
-    return expected;                                                                              \
-  }                                                                                               \
-  LOCKYARD_CHANGE(bits, T, exchange, by)                                                          \
-  LOCKYARD_CHANGE(bits, T, fetch_add, found + by)                                                 \
-  LOCKYARD_CHANGE(bits, T, fetch_sub, found - by)                                                 \
-  LOCKYARD_CHANGE(bits, T, fetch_and, found& by)                                                  \
-  LOCKYARD_CHANGE(bits, T, fetch_or, found | by)                                                  \
-  LOCKYARD_CHANGE(bits, T, fetch_xor, found ^ by)                                                 \
+#define LOCKYARD_ATOMICS(bits, T)                                                                \
+  T __tsan_atomic##bits##_load(const volatile T* address, int order) {                           \
+    LOCKYARD_NOTE_CALLER;                                                                        \
+    return without_traces(lockyard::plain::load_from<T>(address, order, LOCKYARD_PC));           \
+  }                                                                                              \
+  void __tsan_atomic##bits##_store(volatile T* address, T value, int order) {                    \
+    without_traces(lockyard::plain::store_to<T>(address, value, order, LOCKYARD_PC));            \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile T* address, T* expected, T desired, \
+                                                    int success, int failure) {                  \
+    LOCKYARD_NOTE_CALLER;                                                                        \
+    return without_traces(lockyard::plain::compare_exchange<T>(                                  \
+        address, expected, desired, success, failure, false, LOCKYARD_PC));                      \
+  }                                                                                              \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile T* address, T* expected, T desired,   \
+                                                  int success, int failure) {                    \
+    LOCKYARD_NOTE_CALLER;                                                                        \
+    return without_traces(lockyard::plain::compare_exchange<T>(                                  \
+        address, expected, desired, success, failure, true, LOCKYARD_PC));                       \
+  }                                                                                              \
+  T __tsan_atomic##bits##_compare_exchange_val(volatile T* address, T expected, T desired,       \
+                                               int success, int failure) {                       \
+    LOCKYARD_NOTE_CALLER;                                                                        \
+    return without_traces(lockyard::plain::compare_exchange_value<T>(                            \
+        address, expected, desired, success, failure, LOCKYARD_PC));                             \
+  }                                                                                              \
+  LOCKYARD_CHANGE(bits, T, exchange, by)                                                         \
+  LOCKYARD_CHANGE(bits, T, fetch_add, found + by)                                                \
+  LOCKYARD_CHANGE(bits, T, fetch_sub, found - by)                                                \
+  LOCKYARD_CHANGE(bits, T, fetch_and, found& by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_or, found | by)                                                 \
+  LOCKYARD_CHANGE(bits, T, fetch_xor, found ^ by)                                                \
   LOCKYARD_CHANGE(bits, T, fetch_nand, ~(found & by))
 
 extern "C" {

@@ -49,8 +49,8 @@ constexpr std::string_view streams = R"(
 _ZNSt8ios_base4Init _ZSt4cout _ZSt4cerr _ZSt4clog _ZStls _ZNSols _ZNSo3put _ZNSo5flush _ZNSo9_M_insert
 _ZSt16__ostream_insert _ZSt4endl _ZSt5flush _ZNKSt5ctypeIcE13_M_widen_initEv
 )";
-/// Functions that take and return numbers alone. libgcc has some for numbers of 128 bits, and for the
-/// bits of smaller numbers.
+/// Functions that take and return numbers alone. libgcc has some for numbers of 128 bits, and for
+/// the bits of smaller numbers.
 constexpr std::string_view known_arithmetic = R"(
 __ashlti3 __ashrti3 __bswapdi2 __clzti2 __ctzti2 __divti3 __ffsti2 __fixdfti __fixunsdfti __floattidf
 __floatuntidf __lshrti3 __modti3 __multi3 __paritydi2 __popcountdi2 __popcountti2 __powidf2 __udivti3

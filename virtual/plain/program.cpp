@@ -253,6 +253,10 @@ std::vector<entry> load_module(const std::string& path) {
   if (seen == account::partial) loaded().hides_state = true;
   loaded().is_silent = seen != account::complete || calls_unknown_functions(map->l_ld);
   execution::name_of_memory = &name_of_memory;
+  execution::take_back = [] {
+    static_cast<void>(refused());  // the search decides whether it comes first
+    return shadow::has_to_begin_again();
+  };
   execution::text_of_value = &text_of_value;
   std::vector<entry> found{entries, entries + *count};
   std::erase_if(found, [](const entry& each) { return each.name == nullptr; });

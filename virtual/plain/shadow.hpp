@@ -71,7 +71,8 @@ class shadow {
   static void forget_mixed_sizes() noexcept { units_.clear(); }
   /// Called when an execution has found out something that holds for all of them.
   static void begin_again() noexcept { restart_ = true; }
-  /// Whether the search has to begin again; asked once for each search.
+  [[nodiscard]] static bool has_to_begin_again() noexcept { return restart_; }
+  /// The same, asked once for each search.
   static bool begins_again() noexcept { return std::exchange(restart_, false); }
 
  private:

@@ -113,7 +113,8 @@ class Result:
         values["steps"] = lifetimes.with_other_use(values["steps"])
         values["spins"] = tuple(answer.get("spins", ()))
         found = cls(check, answer["verdict"], **values)
-        if found.verdict == "passed" and found.left_out and not found.sampled:
+        is_open = found.left_out and not (found.sampled and found.too_deep < found.executions)
+        if found.verdict == "passed" and is_open:
             return replace(found, verdict="inconclusive")
         return found
 
@@ -145,6 +146,8 @@ class Result:
             return "none"
         if self.found_fault:
             return "until it failed"
+        if self.sampled and self.too_deep == self.executions:
+            return "inconclusive: each sampled execution was cut at the depth limit"
         if self.sampled:
             deep = f", {self.too_deep} of them cut at the depth limit" if self.too_deep else ""
             return f"sampled {self.executions:,} executions{deep}"

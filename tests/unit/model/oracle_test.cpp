@@ -114,9 +114,9 @@ class program_client : public model::client {
 std::string difference(const program& of, waiting how) {
   const verdicts by_rules = all_executions(of);
   std::set<outcome> outcomes;
-  const model::found found =
-      model::explore([&] { return std::make_unique<program_client>(of, how, outcomes); },
-                     {.workers = 1, .memory_bytes = std::size_t{1} << 28U});
+  const model::found found = model::explore(
+      [&] { return std::make_unique<program_client>(of, how, outcomes); },
+      {.workers = 1, .memory_bytes = std::size_t{1} << 28U, .on_begin = [&] { outcomes.clear(); }});
   std::string all;
   if (!found.left_out.empty()) all += "left out: " + found.left_out + "\n";
   if (!found.bounded.empty()) all += "bounded: " + found.bounded + "\n";

@@ -299,8 +299,9 @@ struct result {
   found by;
 };
 
-inline result search_of(const program& of, const plan& by) {
+inline result search_of(const program& of, plan by) {
   result all;
+  by.on_begin = [&all] { all.outcomes.clear(); };
   all.by = explore([&] { return std::make_unique<random_client>(of, all.outcomes); }, by);
   return all;
 }

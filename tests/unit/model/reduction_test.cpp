@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace lockyard::model::testing {
@@ -87,6 +88,71 @@ TEST(Reduction, lets_a_deferred_heavy_fence_come_after_a_light_one) {
                        {light_fence, 0, rlx, 0, 0},
                        {load, 0, rlx, 0, 0}}};
   EXPECT_EQ(difference(tried, {.workers = 1}), "");
+}
+
+/// A word that has no part in the order of graphs says which of two threads that are alike does
+/// what: the one that comes second reads a word, which the first one writes late. In all executions
+/// in which the threads are in order, one and the same of them writes.
+class told_by_a_token : public client {
+ public:
+  [[nodiscard]] unsigned threads() const override { return 3; }
+  [[nodiscard]] unsigned symmetry_class(unsigned index) const override { return index / 2; }
+
+  void thread(unsigned index) override {
+    if (index == 2) {
+      token_.emplace(0);
+      second_.emplace(0);
+      begins_.store(1, memory_order::release);
+      word_.store(1, memory_order::relaxed);
+      return;
+    }
+    model::await(begins_, equals{1}, memory_order::acquire, wait_policies::busy{});
+    if (token_->exchange(1, memory_order::relaxed) == 0) {
+      model::await(*second_, equals{1}, memory_order::relaxed, wait_policies::busy{});
+      model::await(word_, equals{1}, memory_order::relaxed, wait_policies::busy{});
+      word_.store(2, memory_order::relaxed);
+    } else {
+      second_->store(1, memory_order::relaxed);
+      seen_ = word_.load(memory_order::relaxed);
+    }
+  }
+  void finish() override { require(seen_ != 2, "the second thread reads the first one's value"); }
+
+ private:
+  word<unsigned> begins_{0};
+  word<unsigned> word_{0};
+  std::optional<word<unsigned>> token_;
+  std::optional<word<unsigned>> second_;
+  unsigned seen_ = 0;
+};
+
+TEST(Reduction, learns_of_a_thread_what_it_learns_of_one_that_is_alike) {
+  const found result = explore([] { return std::make_unique<told_by_a_token>(); }, {.workers = 1});
+  EXPECT_EQ(result.result, verdict::assertion);
+}
+
+/// The thread that writes the word makes each execution too long.
+class writes_without_end : public client {
+ public:
+  [[nodiscard]] unsigned threads() const override { return 2; }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      require(word_.load(memory_order::relaxed) == 0, "the word was written");
+      return;
+    }
+    word_.store(1, memory_order::relaxed);
+    for (;;) other_.fetch_add(1, memory_order::relaxed);
+  }
+
+ private:
+  word<unsigned> word_{0};
+  word<unsigned> other_{0};
+};
+
+TEST(Reduction, learns_from_executions_that_are_too_long) {
+  const found result =
+      explore([] { return std::make_unique<writes_without_end>(); }, {.workers = 1});
+  EXPECT_EQ(result.result, verdict::assertion);
 }
 
 }  // namespace

@@ -180,11 +180,12 @@ constexpr double seconds_of_whole = 2;
 
 searched_program search_drawn(bool reduces) {
   const auto clients = plain::clients_of(entries().back(), {});
-  outcomes.clear();
   searched_program all;
   all.by = plain::searched([&] {
-    return model::explore(
-        clients, {.reduces = reduces, .workers = 1, .seconds = reduces ? 0.0 : seconds_of_whole});
+    return model::explore(clients, {.reduces = reduces,
+                                    .workers = 1,
+                                    .seconds = reduces ? 0.0 : seconds_of_whole,
+                                    .on_begin = [] { outcomes.clear(); }});
   });
   all.outcomes = outcomes;
   return all;
