@@ -94,11 +94,14 @@ int main() {
     lock.lock();
     while (word.load() == 0) lock.try_lock();
     lock.unlock();
+    while (word.load() != 2) {
+    }
   }};
   std::thread second{[] {
     word.store(1);
     lock.lock();
     lock.unlock();
+    word.store(2);
   }};
   first.join();
   second.join();

@@ -213,8 +213,10 @@ class search_state {
   /// A thread whose operations come first for long leaves the others no part in an execution that
   /// is not run to its end in all orders.
   static bool is_whole(const execution& runs) {
-    return runs.result() != verdict::inconclusive &&
-           !runs.caps_reached()[static_cast<std::size_t>(cap::depth)];
+    const auto reaches = [&](cap which) {
+      return runs.caps_reached()[static_cast<std::size_t>(which)];
+    };
+    return runs.result() != verdict::inconclusive && !reaches(cap::depth) && !reaches(cap::writes);
   }
 
   /// Records an execution. False if it ends the search.

@@ -183,7 +183,7 @@ void execution::mix_deferrals(hash128& all) const {
 
 /// Writes down the choice of a thread as it would be without reduction.
 void execution::translate(const option& next) {
-  if (steps_ < settings_.depth) put_last_first();  // as pick() does, and pick_in_turn() does not
+  if (!takes_turns_from_) put_last_first();  // as pick() does, and pick_in_turn() does not
   const auto same = std::ranges::find_if(options_, [&](const option& each) {
     return each.thread == next.thread && each.how == next.how;
   });

@@ -226,7 +226,7 @@ void execution::repeat(const turn& last, std::source_location where) {
 /// With reduction a futile turn is the end of the loop, where decision 0081 says so: the execution
 /// without the turn, in which its first read is deferred, finds the same faults.
 bool execution::leaves_turns_out() const {
-  return reduces() && !by_->is_translated() && steps_ < settings_.depth;
+  return reduces() && !by_->is_translated() && !takes_turns_from_;
 }
 
 bool execution::repeats_with_news(const thread_record& of) {

@@ -146,13 +146,12 @@ class Result:
             return "none"
         if self.found_fault:
             return "until it failed"
-        if self.sampled and self.too_deep == self.executions:
-            return "inconclusive: each sampled execution was cut at the depth limit"
-        if self.sampled:
+        if self.sampled and self.too_deep < self.executions:
             deep = f", {self.too_deep} of them cut at the depth limit" if self.too_deep else ""
             return f"sampled {self.executions:,} executions{deep}"
         if self.left_out:
-            return f"inconclusive: {self.left_out}"
+            deep = "each sampled execution was cut at the depth limit"
+            return f"inconclusive: {deep if self.sampled else self.left_out}"
         bounds = "" if self.bound is None else f"preemptions <= {self.bound}"
         if not self.bounded:
             return bounds or "exhaustive"
