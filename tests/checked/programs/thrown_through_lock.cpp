@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT assertion. lock_guard unlocks when an exception leaves its scope; a lock by hand
-// does not, so the first thread ends while it owns the mutex, which C++ leaves undefined.
+// passed; with FAULT assertion. lock_guard unlocks when an exception leaves its scope; a lock by
+// hand does not, so the first thread ends while it owns the mutex, which C++ leaves undefined.
 #include <mutex>
 #include <stdexcept>
 #include <thread>
