@@ -300,8 +300,8 @@ class search_state {
 };
 
 /// Code without a world may use other addresses in each execution, and so other words. After so
-/// many lessons the search learns no longer who writes a word, and after as many more it stops to
-/// reduce.
+/// many lessons each thread counts as a writer of each word, and after as many more the search
+/// leaves nothing out.
 constexpr unsigned most_lessons = 100;
 
 /// Learns from random executions what it can, so that the search need not begin anew so often.

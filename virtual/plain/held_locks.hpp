@@ -15,9 +15,9 @@ namespace lockyard::plain {
 
 enum class lock_form : std::uint8_t { mutex, read_write };
 
-/// A lock's word: who holds it. A mutex's has its owner, and how often the owner holds it.
+/// The word of a mutex has its owner, and from here on how often the owner holds it.
 constexpr std::uint64_t holds_once_more = 0x100;
-/// A read-write lock's has the number of its readers, or from here on its writer.
+/// The word of a read-write lock has the number of its readers, or from here on its writer.
 constexpr std::uint64_t has_writer = 0x1'0000;
 
 class held_locks {
