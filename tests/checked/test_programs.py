@@ -30,6 +30,7 @@ QUICK = {
     "backs_off_to_a_limit.cpp",
     "bit_fields.c",
     "c11_condition.c",
+    "called_too_early.c",
     "causality.c",
     "ends_by_exit.c",
     "freed_once.cpp",
@@ -86,26 +87,56 @@ def test_creations_joins_and_first_turns_of_spins_double_no_executions(
     assert found["executions"] < 500
 
 
+# Each crash leaves the checker able to go on: the failing execution is run again for its steps.
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "verdict", "said"),
     [
-        ("int main(void) { return 5 / number; }", "the code divides by zero"),
-        ("int main(void) { __builtin_trap(); }", "an instruction that ends it"),
-        ("int main(void) { return ((int (*)(void))pointer)(); }", "runs code that is not there"),
+        ("return 5 / number;", "assertion", "divided by zero"),
+        ("if (number == 0) __builtin_trap();", "assertion", "an instruction ends the program"),
+        ("return ((int (*)(void))pointer)();", "lifetime", "called through a null pointer"),
         (
-            "int deep(int n) { volatile char all[1000]; all[0] = (char)n; "
-            "return n == 0 ? all[0] : deep(n - 1) + all[0]; } int main(void) { deep(1000); }",
-            "a thread needs more than 256 KiB of stack",
+            "return ((int (*)(void))(number == 0 ? &data : 0))();",
+            "lifetime",
+            "a function is called at an address without code",
         ),
-        ("int main(void) { volatile char all[400000]; all[0] = 1; }", "256 KiB of stack"),
+        (
+            'if (number == 0) strtok((char*)0x1234567, "a");',
+            "lifetime",
+            "an address without memory is used",
+        ),
     ],
 )
-def test_says_why_the_code_ended_the_checker(
-    text: str, said: str, lockyard: Callable[..., Outcome], tmp_path: Path
+def test_a_crash_is_a_failing_execution(
+    text: str, verdict: str, said: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     program = tmp_path / "ends.c"
-    program.write_text(f"_Atomic int number;\nvoid* _Atomic pointer;\n{text}\n")
+    program.write_text(
+        "#include <string.h>\n_Atomic int number;\nvoid* _Atomic pointer;\nstatic int data;\n"
+        f"int main(void) {{ {text} }}\n"
+    )
+    found = check(str(program), environment=environment)
+    assert found["verdict"] == verdict, found
+    assert said in found["what"]
+    assert found["steps"][-1]["where"] == "ends.c:5"
+    again = check(str(program), "--replay", found["replay"], environment=environment)
+    assert (again["verdict"], again["what"]) == (verdict, found["what"])
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int deep(int n) { volatile char all[1000]; all[0] = (char)n; "
+        "return n == 0 ? all[0] : deep(n - 1) + all[0]; } int main(void) { deep(1000); }",
+        "int main(void) { volatile char all[400000]; all[0] = 1; }",
+    ],
+)
+def test_says_that_the_stack_is_too_small(
+    text: str, lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    program = tmp_path / "ends.c"
+    program.write_text(f"{text}\n")
     checked = lockyard("check", "--client", str(program))
     assert checked.returncode == 2, checked.stdout
-    assert said in checked.stderr
+    assert "a thread needs more than 256 KiB of stack" in checked.stderr

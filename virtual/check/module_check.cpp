@@ -4,9 +4,12 @@
 // the CMake function lockyard_add_check() has built. Exit status: 0 passed, 1 a fault was found, 2
 // the module cannot be checked, 3 the time limit came first.
 
+#include <plain/crash.hpp>
 #include <plain/program.hpp>
 
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -69,6 +72,10 @@ int main(int count, char** words) {
     std::cerr << "usage: lockyard-check-module MODULE [SECONDS]\n";
     return refused;
   }
+  plain::report_crashes([](const char* reason) {
+    std::fprintf(stderr, "%s\n", reason);
+    std::_Exit(refused);
+  });
   try {
     status worst = passed;
     for (const plain::entry& each : plain::load_module(words[1])) {

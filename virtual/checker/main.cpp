@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -320,6 +321,15 @@ json answer(const json& job) {
   return to_json(result, by.how, of.threads(size));
 }
 
+/// Writes the record of an error, and ends.
+void end_with(const char* reason) {
+  std::array<char, 256> record{};
+  const int length = std::snprintf(record.data(), record.size(), "{\"error\":\"%s\"}\n", reason);
+  static_cast<void>(
+      write(fileno(caller().records), record.data(), static_cast<std::size_t>(length)) > 0);
+  std::_Exit(1);
+}
+
 int serve() {
   std::signal(SIGPIPE, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -339,9 +349,9 @@ int serve() {
 }  // namespace lockyard::checker
 
 int main(int count, char** words) {
-  const int records = fileno(lockyard::checker::caller().records);
+  lockyard::checker::caller();  // before anything prints
   if (count == 3 && std::string_view{words[1]} == "--module") {
-    lockyard::plain::report_crashes(records);
+    lockyard::plain::report_crashes(&lockyard::checker::end_with);
     try {
       lockyard::checker::load(words[2]);
     } catch (const std::exception& error) {

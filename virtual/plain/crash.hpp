@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Code under the checker that uses memory which does not exist ends the checker. One record with
-// the reason comes first.
+// Signals that end a program: code under the checker calls a function where there is none, or
+// divides by zero. The execution in which it does so fails, and the search ends with a verdict.
 
 namespace lockyard::plain {
 
-/// From now on a crash writes its reason, as the record of an error, to this file.
-void report_crashes(int to);
+/// From now on a crash of the code is the failure of its execution. After a crash of the checker
+/// itself, and where the code needs more stack than there is, `end` is called, which must not
+/// return and uses nothing that the crash may have left locked.
+void report_crashes(void (*end)(const char* reason));
 /// Gives the calling thread of the system the stack on which its crash is reported.
 void prepare_for_crashes();
 

@@ -109,6 +109,8 @@ def begin() -> None:
     plan = json.loads(Path(os.environ[PLAN]).read_text())
     for setting in ("pagination", "confirm", "print inferior-events"):
         gdb.execute(f"set {setting} off")
+    # A crash of the code is a failing step, where the checker's handler stops.
+    gdb.execute("handle SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT nostop noprint pass", to_string=True)
     walk = Walk(plan["steps"], plan["module"])
     define(walk)
     gdb.Breakpoint("lockyard_replay_begins", internal=True, temporary=True).silent = True
