@@ -39,12 +39,16 @@ struct plan {
   bool reduces = true;    ///< leaves out orders of steps that lead to the same graph
   bool exchanges = true;  ///< leaves out graphs that others become if threads are exchanged
   unsigned workers = 2;
+  bool forks = false;  ///< workers are processes, as the client's variables are the process's
   std::size_t memory_bytes = std::size_t{2} << 30U;
   double seconds = 0;  ///< the limit; 0: none for exhaustive search, 10 for the others
   std::uint64_t seed = 1;
   site_list* sites = nullptr;                          ///< filled by one worker only
   std::function<bool(const progress&)> on_progress{};  ///< called now and then; false stops
   std::function<void()> on_begin{};  ///< called when the search begins, and begins anew
+  std::function<void()> on_fork{};   ///< called in each process that the search starts
+  /// The number of facts about the client's code that outlive an execution.
+  std::function<std::size_t()> facts{};
 };
 
 struct found {
@@ -65,7 +69,7 @@ struct found {
   }
 };
 
-found explore(const client_maker& make, const plan& by);
+found explore(const client_maker& make, plan by);
 
 /// Runs the execution of a list of choices. A list that does not fit is verdict::not_deterministic.
 found replay(const client_maker& make, const settings& how, const std::string& choices);
