@@ -23,6 +23,7 @@ bool execution::may_pass(const end_of_wait& which) const {
 void execution::pass(end_of_wait& which) {
   if (which.has_passed) return;
   which.has_passed = true;
+  if (which.when == passes::early) ++hours_;
   unsigned& left = which.when == passes::early ? timeouts_left_ : short_spins_left_;
   if (left > 0) --left;
 }
@@ -59,6 +60,18 @@ bool execution::time_jumps(std::source_location where) {
   if (jumps) --timeouts_left_;
   event(asked_time, 2, jumps ? 1 : 0);
   return jumps;
+}
+
+std::uint64_t execution::hours_passed(std::source_location where) {
+  step_point({});
+  note_unordered();  // what the clock shows depends on the steps of all threads before
+  if (time_jumps(where)) ++hours_;
+  event(asked_time, 3, hours_);
+  me().repeats.hours = hours_;
+  if (account_ != nullptr) {
+    tell(where, "reads the time: " + std::to_string(hours_) + " h after the beginning");
+  }
+  return hours_;
 }
 
 unsigned execution::random(unsigned count, std::source_location where) {

@@ -103,6 +103,7 @@ void execution::reset() {
   spurious_left_ = settings_.spurious_wakes;
   sleeps_ = 0;
   timeouts_left_ = settings_.timeouts;
+  hours_ = 0;
   short_spins_left_ = settings_.short_spins;
   old_reads_left_ = settings_.old_reads.value_or(1);
   barriers_lost_ = false;

@@ -147,6 +147,9 @@ class execution {
   std::size_t new_deadline(passes when);
   bool has_passed(std::size_t deadline, std::source_location where);
   bool time_jumps(std::source_location where);
+  /// Returns the hours that have passed, which may be one more than before. The time is the same
+  /// for all threads: no clock shows less than a thread has seen before in the order of steps.
+  std::uint64_t hours_passed(std::source_location where);
   std::size_t new_plain(std::source_location where, bool of_process, const place& lies);
   void end_plain(std::size_t hint, const void* address, const void* type,
                  std::source_location where);
@@ -330,7 +333,7 @@ class execution {
   void rush(std::source_location where);
   void note_read(location_index from, message_index which);
   [[nodiscard]] bool leaves_turns_out() const;
-  [[nodiscard]] bool repeats_with_news(const thread_record& of);
+  [[nodiscard]] bool has_news_of_loop(const thread_record& of);
   std::optional<std::uint64_t> load_again(location_index from);
   [[nodiscard]] bool may_fail_for_no_reason(std::uint64_t site);
   void note_failure(std::uint64_t site);
@@ -435,6 +438,7 @@ class execution {
   unsigned spurious_left_ = 0;
   unsigned sleeps_ = 0;
   unsigned timeouts_left_ = 0;
+  std::uint64_t hours_ = 0;  ///< by jumps of the time, and by deadlines that have passed
   unsigned short_spins_left_ = 0;
   unsigned old_reads_left_ = 0;
   bool barriers_lost_ = false;

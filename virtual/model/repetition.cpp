@@ -218,7 +218,7 @@ void execution::repeat(const turn& last, std::source_location where) {
   if (account_ != nullptr) tell(where, "pause");
   done_.has_paused = true;
   for (const read_before& each : thread.reads) note_newest(each.where);
-  thread.repeats.time_has_passed = last.asks_time && !pause_is_over(thread);
+  thread.repeats.time_has_passed = last.asks_time && !has_news_of_loop(thread);
   refresh(thread, where);
   thread.reads.clear();
 }
@@ -229,8 +229,9 @@ bool execution::leaves_turns_out() const {
   return reduces() && !by_->is_translated() && !takes_turns_from_;
 }
 
-bool execution::repeats_with_news(const thread_record& of) {
-  return of.now == status::repeating && pause_is_over(of);
+/// Whether one of the words has a newer message, or the clock shows more than before.
+bool execution::has_news_of_loop(const thread_record& of) {
+  return pause_is_over(of) || (of.repeats.asks_time && of.repeats.hours != hours_);
 }
 
 /// Chooses the word of which the thread sees something newer: others may stay as they are.

@@ -162,7 +162,7 @@ bool execution::list_runnable() {
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
     const bool awaits = each.now == status::awaiting;
-    const bool has_news = repeats_with_news(each);
+    const bool has_news = each.now == status::repeating && has_news_of_loop(each);
     if (has_news && each.repeats.may_be_left_out && leaves_turns_out()) is_redundant_ = true;
     const bool runs = each.now == status::ready || each.now == status::counting || has_news ||
                       (each.now == status::pausing && pause_is_over(each));
@@ -292,6 +292,7 @@ hash128 execution::prefix() const {
     all.mix(queue);
   }
   all.mix(spurious_left_);
+  all.mix(hours_);
   all.mix((short_spins_left_ * 16U + timeouts_left_) * 2U + (barriers_lost_ ? 1U : 0U));
   if (settings_.old_reads) all.mix(old_reads_left_);
   if (settings_.preemptions) all.mix(preemptions_ * 16U + (last_ ? *last_ + 1U : 0U));

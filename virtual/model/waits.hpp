@@ -97,6 +97,7 @@ struct repetition {
   bool may_be_left_out = false;  ///< the last turn of a loop
   bool asks_time = false;        ///< in that turn
   bool time_has_passed = false;  ///< when the thread asks next
+  std::uint64_t hours = 0;       ///< that the thread has seen on its clock
   /// What the thread would read in an attempt that it does not make again; nothing if it has acted.
   std::optional<read_before> skipped;
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
