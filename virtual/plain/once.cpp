@@ -186,6 +186,17 @@ void thread_storage::end_variables() {
     destructors.pop_back();
     destroy(object);
   }
+  while (!end_calls.empty()) {
+    const end_call last = end_calls.back();
+    end_calls.pop_back();
+    last.run(last.first, last.second, last.pc);
+  }
+}
+
+void thread_storage::at_end(const end_call& wanted) {
+  worker& mine = worker::mine();
+  mine.loop().act();
+  mine.storage[now().self()].end_calls.push_back(wanted);
 }
 
 void thread_storage::end(const std::vector<void (*)(void*)>& keys) {

@@ -128,6 +128,13 @@ int wake(pthread_cond_t* on, std::uint32_t count, std::source_location where) {
   return 0;
 }
 
+/// What std::notify_all_at_thread_exit() asks for.
+void leave(void* mutex, void* on, const void* pc) {
+  const std::source_location where = place_of(pc);
+  unlock(static_cast<std::mutex*>(mutex)->native_handle(), where);
+  wake(static_cast<std::condition_variable*>(on)->native_handle(), ~0U, where);
+}
+
 }  // namespace
 
 }  // namespace lockyard::plain
@@ -211,6 +218,12 @@ void __wrap__ZNSt18condition_variable10notify_oneEv(std::condition_variable* sel
 }
 void __wrap__ZNSt18condition_variable10notify_allEv(std::condition_variable* self) {
   lockyard::plain::wake(self->native_handle(), ~0U, LOCKYARD_HERE);
+}
+void __wrap__ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE(
+    std::condition_variable* on, std::unique_lock<std::mutex>* held) {
+  lockyard::plain::write_bytes(held, sizeof *held, LOCKYARD_PC);
+  lockyard::plain::thread_storage::at_end(
+      {.run = &lockyard::plain::leave, .first = held->release(), .second = on, .pc = LOCKYARD_PC});
 }
 }
 // NOLINTEND(bugprone-reserved-identifier)

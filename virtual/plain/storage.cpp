@@ -165,12 +165,15 @@ void* __wrap___tls_get_addr(const lockyard::plain::variable_place* which) {
   auto* const block = lockyard::plain::block_of(*variables, LOCKYARD_HERE);
   return static_cast<std::byte*>(block) + which->offset;
 }
-void lockyard_set_at_thread_exit(void* state) __asm__(
-    "_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv");
-/// The library has a list of the values that promises publish when their threads have ended.
-void __wrap__ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv(void* state) {
-  if (is_active()) lockyard::plain::now().note_unseen();
-  lockyard_set_at_thread_exit(state);
+/// Called by the promises and tasks that std/future changes.
+void lockyard_at_thread_exit(void (*run)(void*), void* object) noexcept {
+  if (!is_active()) return;
+  lockyard::plain::thread_storage::at_end(
+      {.run = [](void* called, void* with,
+                 const void*) { reinterpret_cast<void (*)(void*)>(called)(with); },
+       .first = reinterpret_cast<void*>(run),
+       .second = object,
+       .pc = LOCKYARD_PC});
 }
 int __wrap___cxa_thread_atexit(void (*end)(void*), void* object, void* /*module*/) {
   if (!is_active()) return 0;

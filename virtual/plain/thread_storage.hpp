@@ -17,6 +17,15 @@ struct thread_storage {
   const void* waits_with = nullptr;  ///< the mutex of its last wait on a condition variable
   void* exceptions[2] = {};          ///< the C++ library's record of those that are handled
 
+  /// A call that the C++ library makes behind the destructors.
+  struct end_call {
+    void (*run)(void* first, void* second, const void* pc);
+    void* first;
+    void* second;
+    const void* pc;  ///< the place of the request
+  };
+  std::vector<end_call> end_calls;
+
   void reset() {
     block = nullptr;
     destructors.clear();
@@ -24,8 +33,11 @@ struct thread_storage {
     error = 0;
     waits_with = nullptr;
     exceptions[0] = exceptions[1] = nullptr;
+    end_calls.clear();
   }
-  /// Runs the destructors of variables.
+  /// Asks for a call in the running thread.
+  static void at_end(const end_call& wanted);
+  /// Runs the destructors of variables, and then these calls, the last one first.
   void end_variables();
   /// Runs them, and the destructors of values under keys.
   void end(const std::vector<void (*)(void*)>& keys);
