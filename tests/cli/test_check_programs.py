@@ -19,6 +19,34 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.timeout(300)
 
+WAITS = """#include <pthread.h>
+#include <stdatomic.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
+static atomic_int word = 1;
+static void* lock_twice(void* unused) {
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_lock(&mutex);
+  return unused;
+}
+static void* meet(void* unused) {
+  pthread_barrier_wait(&barrier);
+  return unused;
+}
+static void* spin(void* unused) {
+  while (atomic_fetch_or(&word, 1) == 1) {
+  }
+  return unused;
+}
+int main(void) {
+  pthread_t threads[3];
+  pthread_barrier_init(&barrier, 0, 2);
+  pthread_create(&threads[0], 0, lock_twice, 0);
+  pthread_create(&threads[1], 0, meet, 0);
+  pthread_create(&threads[2], 0, spin, 0);
+  pthread_join(threads[0], 0);
+}
+"""
 MESSAGE = """
 #include <assert.h>
 #include <pthread.h>
@@ -210,7 +238,16 @@ def test_shows_lanes_and_edges_of_a_failing_program(check: Callable[..., Outcome
         checked.stdout,
         re.DOTALL,
     ), checked.stdout
-    assert re.search(r"await acquire on start of T1: 1 \(by T0\)  \[after \d+\]", checked.stdout)
+    assert re.search(
+        r"await acquire on the start of T1: 1 \(by T0\)  \[after \d+\]", checked.stdout
+    )
+
+
+def test_says_what_the_threads_of_a_hang_wait_for(check: Callable[..., Outcome]) -> None:
+    checked = check("waits.c", WAITS)
+    assert checked.returncode == 4, checked.stderr
+    waits = "T0 waits for the end of T1, T1 waits for mutex, T2 waits for barrier, T3 spins"
+    assert f"no thread can continue: {waits}" in checked.stdout
 
 
 def test_describes_the_failing_execution_as_data(check: Callable[..., Outcome]) -> None:
@@ -220,7 +257,7 @@ def test_describes_the_failing_execution_as_data(check: Callable[..., Outcome]) 
     assert (load["word"], load["order"], load["read"]) == ("flag", "acquire", "1")
     assert steps[load["reads_from"]]["written"] == "1"
     assert load["could_read"] == [{"value": "0", "written_by": None}]
-    started = next(step for step in steps if step["word"] == "start of T2" and step["read"])
+    started = next(step for step in steps if step["word"] == "the start of T2" and step["read"])
     assert steps[started["after"][0]]["thread"] == 0
     failure = steps[-1]
     assert failure["kind"] == "failure"

@@ -243,6 +243,27 @@ def test_links_a_changed_archive_again(
     assert checked[1].stderr == ""
 
 
+def test_checks_the_source_files_among_the_flags(
+    check: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    """As instrumented code: an object file's steps would be missing from the interleaving."""
+    (tmp_path / "split.hpp").write_text(
+        "#include <atomic>\nnamespace my {\nstruct split {\n  void lock();\n  void unlock();\n"
+        "  std::atomic<bool> taken{false};\n};\n}\n"
+    )
+    (tmp_path / "split.cpp").write_text(
+        '#include "split.hpp"\n'
+        "void my::split::lock() { while (taken.exchange(true, std::memory_order_acquire)) {} }\n"
+        "void my::split::unlock() { taken.store(false, std::ORDER); }\n"
+    )
+    options = ("--lock", "split.hpp:my::split", "--flags")
+    passed = check(*options, "split.cpp -DORDER=memory_order_release", "--json")
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    failed = check(*options, "split.cpp -DORDER=memory_order_relaxed")
+    assert failed.returncode == 4, failed.stderr
+    assert re.search(r"split\.cpp:3 +T0  store relaxed to taken", failed.stdout)
+
+
 @pytest.mark.parametrize(
     ("lock", "cause", "remedy"),
     [
@@ -296,7 +317,7 @@ def test_names_what_no_library_defines(check: Callable[..., Outcome], tmp_path: 
     assert checked.returncode == 2, checked.stdout
     line = checked.stderr.splitlines()[-1]
     assert "uses `my::absent(int)`, which neither the code nor a library" in line
-    assert "nothing was checked; include the source" in line
+    assert "nothing was checked; name the source" in line
 
 
 @pytest.mark.parametrize(

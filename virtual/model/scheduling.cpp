@@ -207,8 +207,14 @@ void execution::note_hang() {
     const status now = threads_[i].now;
     if (now == status::ended) continue;
     what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i);
+    // A loop of the code's own that waits so compares values, and orders nothing.
+    const bool is_in_library = now == status::awaiting && name_of_memory != nullptr &&
+                               (threads_[i].looks.front().predicate == nullptr ||
+                                threads_[i].looks.front().order != std::memory_order_relaxed);
     if (now == status::sleeping || now == status::queued) {
       what_ += " sleeps";
+    } else if (is_in_library && !is_satisfiable(threads_[i])) {
+      what_ += " waits for " + described(threads_[i].looks.front().where);
     } else if (now == status::stuck) {
       what_ += " spins on plain data";
     } else {

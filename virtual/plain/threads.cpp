@@ -67,7 +67,7 @@ std::optional<std::string> program_threads::name_of(std::uintptr_t address) cons
   if (address < begin || address >= begin + sizeof places_) return std::nullopt;
   const std::size_t number = (address - begin) / sizeof places_[0];
   if (number == 0) return "the number of threads";
-  return (number % 2 == 1 ? "start of T" : "end of T") + std::to_string((number + 1) / 2);
+  return (number % 2 == 1 ? "the start of T" : "the end of T") + std::to_string((number + 1) / 2);
 }
 
 unsigned program_threads::create(const routine& what, bool is_detached,

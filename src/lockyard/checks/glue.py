@@ -28,6 +28,10 @@ MAIN = re.compile(r"(?:^|[;}])[ \t]*(?:[A-Za-z_][\w \t]*[ \t])?main[ \t]*\([^;]*
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
+SOURCE = re.compile(r"[^-].*\.(?:c|cc|cpp|cxx|c\+\+|C)")
+TAKES_FILE = {"-include", "-imacros"}  # options with a file of their own
+
+
 @dataclass(frozen=True)
 class Wanted:
     """The user's locks, or one client, with the options to compile them."""
@@ -52,6 +56,24 @@ class Wanted:
             return ""
         source = Path(self.client).read_text(errors="replace")
         return self.client if MAIN.search(COMMENTS.sub(" ", source)) else ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Returns the source files among the flags, which are compiled like the rest."""
+        return tuple(each for each, is_source in self._marked_flags if is_source)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Returns the other flags."""
+        return tuple(each for each, is_source in self._marked_flags if not is_source)
+
+    @property
+    def _marked_flags(self) -> list[tuple[str, bool]]:
+        before = ("", *self.flags)
+        return [
+            (each, SOURCE.fullmatch(each) is not None and last not in TAKES_FILE)
+            for last, each in zip(before, self.flags, strict=False)
+        ]
 
     @property
     def is_c(self) -> bool:

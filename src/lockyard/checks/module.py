@@ -93,6 +93,9 @@ class Build:
         if program := self.wanted.program:
             language = C if self.wanted.is_c else (STANDARD,)
             made.append(self._compiled(place / "program", Path(program).resolve(), language))
+        for number, each in enumerate(self.wanted.sources):
+            language = C if each.endswith(".c") else (STANDARD,)
+            made.append(self._compiled(place / f"source{number}", Path(each).resolve(), language))
         # Only the linker knows which files the flags mean, so the key has what it makes of them.
         linked = self._linked(place, made) if self._may_link_files else None
         name = f"module.{self._key(made, linked)}.so"
@@ -124,6 +127,7 @@ class Build:
     def _compiled(self, made: Path, source: Path, language: Sequence[str]) -> Compiled:
         unit = Compiled(made.with_suffix(".s"), made.with_suffix(".d"))
         theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
+        flags = self.wanted.options
         include = self.recipe.include
         ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
         visible = [f"@{self.recipe.visible}", *(() if language == C else VISIBLE_CXX)]
@@ -133,14 +137,14 @@ class Build:
         visible.append(f"{operands.DUMP if language == C else operands.DUMP_CXX}={dump}")
         done = self._ran(
             [
-                *(*language, *ours, *theirs, *self.wanted.flags, *COMPILING, *visible),
+                *(*language, *ours, *theirs, *flags, *COMPILING, *visible),
                 *("-S", "-MD", "-MF", str(unit.dependencies), *to(unit.assembler, source)),
             ]
         )
         if not done.succeeded:
 
             def own_text() -> str:
-                read = self._ran([*language, *ours, *theirs, *self.wanted.flags, "-E", str(source)])
+                read = self._ran([*language, *ours, *theirs, *flags, "-E", str(source)])
                 return type_names.own_text(read.said, [include])
 
             raise glue.refusal(self.wanted, done.said, own_text)
@@ -158,7 +162,7 @@ class Build:
     @property
     def _may_link_files(self) -> bool:
         """Returns whether the flags may name files, or folders of files, for the linker."""
-        return any(not OF_COMPILER.fullmatch(flag) for flag in self.wanted.flags)
+        return any(not OF_COMPILER.fullmatch(flag) for flag in self.wanted.options)
 
     def _linked(self, place: Path, made: Sequence[Compiled]) -> Path:
         for each in made:
@@ -172,7 +176,7 @@ class Build:
                 f"-Wl,@{self.recipe.wrapped}",
                 *(str(each.assembler) for each in made),
                 *("-o", str(module)),
-                *self.wanted.flags,
+                *self.wanted.options,
                 "-pthread",
             ]
         )

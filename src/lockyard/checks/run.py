@@ -90,8 +90,8 @@ def _listed(checker: Checker, choice: Choice) -> list[Client]:
             raise
         raise UsageError(
             f"{choice.user_code}: uses `{demangled(missing[1])}`, which neither the code nor a "
-            "library that is linked defines, so nothing was checked; include the source that "
-            "defines it, or name its library by --flags (-l...)"
+            "library that is linked defines, so nothing was checked; name the source that "
+            "defines it, or its library, by --flags"
         ) from None
 
 
