@@ -246,7 +246,7 @@ def test_links_a_changed_archive_again(
 def test_checks_the_source_files_among_the_flags(
     check: Callable[..., Outcome], tmp_path: Path
 ) -> None:
-    """As instrumented code: an object file's steps would be missing from the interleaving."""
+    """An object file's steps would be missing from the interleaving."""
     (tmp_path / "split.hpp").write_text(
         "#include <atomic>\nnamespace my {\nstruct split {\n  void lock();\n  void unlock();\n"
         "  std::atomic<bool> taken{false};\n};\n}\n"
