@@ -29,6 +29,7 @@ FLAGS = {
     "abseil.hpp": "-DABSL_USE_UNSCALED_CYCLECLOCK=0",
     "abseil_mutex.hpp": "-DABSL_USE_UNSCALED_CYCLECLOCK=0 -DABSL_FORCE_THREAD_IDENTITY_MODE=2",
     "folly.hpp": OF_FOLLY,
+    "folly_baton.cpp": OF_FOLLY,
     "folly_readers.cpp": OF_FOLLY,
 }
 
@@ -210,6 +211,24 @@ CASES = (
             "folly/synchronization/MicroSpinLock.h",
             "payload()->store(FREE, std::memory_order_release)",
             "payload()->store(FREE, std::memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("folly.hpp", "pico_spin_lock", FOLLY, "folly/synchronization"),
+        Fault(
+            "folly/synchronization/PicoSpinLock.h",
+            "atomic_fetch_reset(ref, Bit, std::memory_order_release)",
+            "atomic_fetch_reset(ref, Bit, std::memory_order_relaxed)",
+            "race",
+        ),
+    ),
+    Case(
+        *("folly_baton.cpp", "", FOLLY, "folly/synchronization"),
+        Fault(
+            "folly/synchronization/Baton.h",
+            "state_.store(LATE_DELIVERY, std::memory_order_release);",
+            "state_.store(LATE_DELIVERY, std::memory_order_relaxed);",
             "race",
         ),
     ),

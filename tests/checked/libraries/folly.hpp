@@ -22,6 +22,7 @@ inline unsigned long long cycles() {
 #include <folly/SharedMutex.h>
 #include <folly/synchronization/DistributedMutex.h>
 #include <folly/synchronization/MicroSpinLock.h>
+#include <folly/synchronization/PicoSpinLock.h>
 #undef __builtin_ia32_rdtsc
 
 #include <linux/futex.h>
@@ -40,11 +41,12 @@ int futexWakeImpl(const Futex<std::atomic>* futex, int count, std::uint32_t mask
                                   nullptr, nullptr, mask));
 }
 
-/// Without a limit: lock() has none.
+/// Without a limit: lock() has none, and a wait without one asks for the last time that there is.
 FutexResult futexWaitImpl(const Futex<std::atomic>* futex, std::uint32_t expected,
                           const std::chrono::system_clock::time_point* until,
                           const std::chrono::steady_clock::time_point* limit, std::uint32_t mask) {
-  assert(until == nullptr && limit == nullptr);
+  constexpr auto never = std::chrono::steady_clock::time_point::max();
+  assert(until == nullptr && (limit == nullptr || *limit == never));
   const long failed = syscall(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
                               nullptr, nullptr, mask);
   if (failed == 0) return FutexResult::AWOKEN;
@@ -94,6 +96,18 @@ class micro_spin_lock {
 
  private:
   folly::MicroSpinLock lock_;
+};
+
+/// The lock is one bit of a number.
+class pico_spin_lock {
+ public:
+  pico_spin_lock() { lock_.init(); }
+  void lock() { lock_.lock(); }
+  bool try_lock() { return lock_.try_lock(); }
+  void unlock() { lock_.unlock(); }
+
+ private:
+  folly::PicoSpinLock<std::uint32_t> lock_;
 };
 
 /// The writers' side. The tag has its functions compiled here.
