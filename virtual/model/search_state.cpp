@@ -89,7 +89,10 @@ void search_state::explore_part(execution& runs, std::vector<choice> part) {
   bool more = true;
   for (std::uint64_t turn = 1; more; ++turn) {
     const bool whole = runs.run(make_, list, goes_on);
-    if (!account(runs, list, whole, counts)) return;
+    if (!account(runs, list, whole, counts)) {
+      pile_.add(counts);
+      return;
+    }
     more = list.advance();
     if (turn % executions_between_looks == 0 && !look_around(counts)) return;
     if (more && turn % executions_between_offers == 0 && pile_.wants(list.list())) {
@@ -112,7 +115,11 @@ void search_state::sample(execution& runs, unsigned worker) {
     }
     const bool whole = runs.run(make_, list, everywhere);
     length = std::max(length, runs.steps());
-    if (!account(runs, list, whole, counts) || !look_around(counts)) return;
+    if (!account(runs, list, whole, counts)) {
+      pile_.add(counts);
+      return;
+    }
+    if (!look_around(counts)) return;
   }
 }
 

@@ -57,6 +57,7 @@ void go_slowly_until(const std::atomic<bool>& has_helper) {
 
 enum class fault {
   none,
+  fails_at_once,
   fails_in_helpers,     ///< and not where they tell of it
   fails_since_helpers,  ///< also where they tell of it
   ends_helpers,
@@ -80,6 +81,7 @@ class many_orders : public client {
   void finish() override {
     go_slowly_until(has_helper_);
     if (is_helper && which_ != fault::teaches_once) has_helper_ = true;
+    require(which_ != fault::fails_at_once, "nothing fails at once");
     if (which_ == fault::fails_in_helpers) require(!is_helper, "no helper runs it");
     if (which_ == fault::fails_since_helpers) require(!has_helper_, "no helper has run");
     if (which_ == fault::ends_helpers && is_helper) _exit(3);
@@ -135,6 +137,12 @@ TEST(Workers, share_the_states_that_they_have_reached) {
   EXPECT_GT(results[1].cut, 0U);
   EXPECT_EQ(results[1].executions, results[0].executions);
   EXPECT_EQ(results[1].states, results[0].states);
+}
+
+TEST(Workers, count_the_execution_that_fails) {
+  for (const search order : {search::exhaustive, search::random}) {
+    EXPECT_EQ(search_with(fault::fails_at_once, 1, order).result.executions, 1U);
+  }
 }
 
 TEST(Workers, tell_the_first_process_of_a_failure) {
