@@ -140,3 +140,14 @@ def test_says_that_the_stack_is_too_small(
     checked = lockyard("check", "--client", str(program))
     assert checked.returncode == 2, checked.stdout
     assert "a thread needs more than 256 KiB of stack" in checked.stderr
+
+
+@pytest.mark.deep
+def test_says_that_static_initialisation_crashes(
+    lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    program = tmp_path / "begins.cpp"
+    program.write_text("static int* volatile none;\nstatic int first = *none;\nint main() {}\n")
+    checked = lockyard("check", "--client", str(program))
+    assert checked.returncode != 0, checked.stdout
+    assert "the code crashes in its static initialisation" in checked.stderr

@@ -321,8 +321,9 @@ json answer(const json& job) {
   return to_json(result, by.how, of.threads(size));
 }
 
-/// Writes the record of an error, and ends.
+/// Writes the record of an error, and ends. Before the first job the text on standard error counts.
 void end_with(const char* reason) {
+  std::fprintf(stderr, "%s\n", reason);
   std::array<char, 256> record{};
   const int length = std::snprintf(record.data(), record.size(), "{\"error\":\"%s\"}\n", reason);
   static_cast<void>(

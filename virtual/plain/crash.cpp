@@ -102,16 +102,19 @@ crash crash_of(int number, const siginfo_t& info, const void* context) {
   }
 }
 
+/// Ends the process as the signal does by default: a caller of abort() has given its reason.
+void end_by(int number) {
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
 /// Runs on the stack for signals, which an execution that fails leaves forever; the next crash
 /// finds it empty. The signal stays deliverable (SA_NODEFER), so nothing has to be restored.
 void report(int number, siginfo_t* info, void* context) {
   model::execution* const running = model::execution::current();
-  if (info->si_code <= 0 && number != SIGABRT) {  // from outside
-    std::signal(number, SIG_DFL);
-    std::raise(number);
-    return;
-  }
+  if (info->si_code <= 0 && number != SIGABRT) return end_by(number);  // from outside
   if (running == nullptr) {
+    if (number == SIGABRT) return end_by(number);
     end_process(
         "the code crashes in its static initialisation, or the checker itself crashed; find the "
         "place with a debugger");
@@ -122,6 +125,7 @@ void report(int number, siginfo_t* info, void* context) {
   }
   const crash found = crash_of(number, *info, context);
   if (found.place == nullptr) {
+    if (number == SIGABRT) return end_by(number);
     end_process(
         "the checker itself crashed, perhaps because the code has changed memory that is not its "
         "own; find the place with a debugger");
