@@ -355,3 +355,25 @@ def test_reproduces_a_failure_of_a_deep_execution(check: Callable[..., Outcome])
     checked = check("deep.cpp", TAKES_AGAIN, "--json")
     found = json.loads(checked.stdout)
     assert found["verdict"] == "hang", found["what"]
+
+
+RACE = """#include <pthread.h>
+int data;
+void* run(void* unused) { data++; return unused; }
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, run, 0);
+  data++;
+  pthread_join(thread, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("flag", ["-flto", "-fwhole-program", "-fvisibility=hidden"])
+@pytest.mark.parametrize("name", ["race.c", "race.hpp", "race.txt"])
+def test_flags_and_names_that_projects_use_hide_no_access(
+    name: str, flag: str, lockyard: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(RACE)
+    checked = lockyard("check", "--client", str(tmp_path / name), f"--flags={flag}", "--json")
+    assert json.loads(checked.stdout)["verdict"] == "race", checked.stderr

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 LIMIT_S = 120.0
 CONSEQUENCE = "so nothing was checked"
-STANDARD = "-std=gnu++20"  # before the user's flags, which may name another one
+# Before the user's flags, which may name another standard; whatever the file's name ends in.
+CXX = ("-x", "c++", "-std=gnu++20")
 C = ("-x", "c", "-std=gnu17")
 COMPILING = (
     "-O1",
@@ -39,6 +40,9 @@ COMPILING = (
     "-U__SANITIZE_THREAD__",  # the code is compiled as for a program
     "-fno-omit-frame-pointer",
     "-fno-gnu-unique",
+    "-fno-lto",  # which would leave the instrumentation to the linker
+    "-fno-whole-program",  # which would make the module's entries its own
+    "-fvisibility=default",  # as the option before
     "-Wno-tsan",
 )
 # The compiler's remark on objects and archives among the flags, which are for the linker.
@@ -89,12 +93,12 @@ class Build:
         self._need_gcc()
         source = place / glue.NAME
         source.write_text(glue.text(self.wanted))
-        made = [self._compiled(place / "module", source, (STANDARD,))]
+        made = [self._compiled(place / "module", source, CXX)]
         if program := self.wanted.program:
-            language = C if self.wanted.is_c else (STANDARD,)
+            language = C if self.wanted.is_c else CXX
             made.append(self._compiled(place / "program", Path(program).resolve(), language))
         for number, each in enumerate(self.wanted.sources):
-            language = C if each.endswith(".c") else (STANDARD,)
+            language = C if each.endswith(".c") else CXX
             made.append(self._compiled(place / f"source{number}", Path(each).resolve(), language))
         # Only the linker knows which files the flags mean, so the key has what it makes of them.
         linked = self._linked(place, made) if self._may_link_files else None
