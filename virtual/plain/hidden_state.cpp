@@ -12,25 +12,34 @@ namespace lockyard::plain {
 
 namespace {
 
-/// What the compiler and the linker refer to by themselves, and functions that throw; functions
-/// that use only their arguments, an object of the caller's, or constants; and those that print,
-/// whose results no program needs.
+/// What the compiler and the linker refer to by themselves. A table of virtual functions leads to
+/// functions of a library, but the one of std::thread::_State only to its destructor, which does
+/// nothing.
+constexpr std::string_view names_of_toolchain = R"(
+_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable _Unwind_Resume __cxa_atexit __cxa_finalize
+__cxa_free_exception __cxa_pure_virtual __cxa_throw_bad_array_new_length __gmon_start__
+__gxx_personality_v0 __once_proxy __stack_chk_fail _ZNSt6thread6_StateD1Ev _ZNSt6thread6_StateD2Ev
+_ZSt11__once_call _ZSt15__once_callable _ZSt7nothrow _ZTVN10__cxxabiv117__class_type_infoE
+_ZTVN10__cxxabiv119__pointer_type_infoE _ZTVN10__cxxabiv120__si_class_type_infoE
+_ZTVN10__cxxabiv121__vmi_class_type_infoE _ZTVNSt6thread6_StateE
+)";
+/// The same, and what the checker defines.
+constexpr std::string_view beginnings_of_toolchain = R"(
+__tsan_ __ubsan_ __wrap_ lockyard_ __VERIFIER_ _ZTI
+)";
+/// Functions that use only their arguments, an object of the caller's, or constants; and those that
+/// print, whose results no program needs.
 constexpr std::string_view known_names = R"(
-_ITM_deregisterTMCloneTable _ITM_registerTMCloneTable _Unwind_Resume __cxa_atexit __cxa_bad_cast
-__cxa_bad_typeid __cxa_finalize __cxa_free_exception __cxa_pure_virtual
-__cxa_throw_bad_array_new_length __dynamic_cast __gmon_start__ __gxx_personality_v0
-__gcc_personality_v0 __once_proxy __stack_chk_fail _ZNSt13__future_base12_Result_baseC2Ev
-_ZNSt13__future_base12_Result_baseD2Ev _ZNSt18condition_variableC1Ev _ZNSt18condition_variableD1Ev
-_ZNSt6thread6_StateD1Ev _ZNSt6thread6_StateD2Ev _ZSt11__once_call _ZSt15__once_callable
-_ZSt7nothrow _ZSt15future_categoryv _ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv
-div ldiv lldiv __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper
+__cxa_bad_cast __cxa_bad_typeid __dynamic_cast __gcc_personality_v0
+_ZNSt13__future_base12_Result_baseC2Ev _ZNSt13__future_base12_Result_baseD2Ev
+_ZNSt18condition_variableC1Ev _ZNSt18condition_variableD1Ev _ZSt15future_categoryv
+_ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv div ldiv lldiv __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper
 sysconf getpagesize get_nprocs get_nprocs_conf stdout stderr printf vprintf fprintf vfprintf puts
 putchar fputs fputc putc fwrite fflush perror __cxa_call_terminate __cxa_deleted_virtual
 __cxa_get_exception_ptr _ZNSt3pmr15memory_resourceD2Ev
 )";
 constexpr std::string_view known_beginnings = R"(
-__tsan_ __ubsan_ __wrap_ lockyard_ __VERIFIER_ _ZTI _ZTS _ZNSt15__exception_ptr13exception_ptr
-_ZNKSt15__exception_ptr13exception_ptr pthread_attr_ pthread_mutexattr_ pthread_condattr_
+_ZTS _ZNSt15__exception_ptr13exception_ptr _ZNKSt15__exception_ptr13exception_ptr pthread_attr_ pthread_mutexattr_ pthread_condattr_
 pthread_rwlockattr_ pthread_barrierattr_ _ZNKSt8__detail20_Prime_rehash_policy
 )";
 /// Classes whose virtual functions and constructors use their own object only. The table of another
@@ -92,58 +101,86 @@ bool has_known_class(std::string_view name) {
   return name.starts_with("_ZN") && begins_as_one_of(known_classes, name.substr(members));
 }
 
-bool is_known(std::string_view name) {
-  const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
-  return throws || is_in(known_names, name) || begins_as_one_of(known_beginnings, name) ||
-         has_known_class(name) || is_arithmetic(name);
-}
-
-/// The names that the module does not define; nothing if they may be in any library.
-std::optional<std::vector<std::string_view>> undefined_names(const ElfW(Dyn) * dynamic) {
-  const ElfW(Sym)* symbols = nullptr;
-  const char* texts = nullptr;
-  const std::uint32_t* hashes = nullptr;
-  std::vector<std::size_t> libraries;
-  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
-    if (dynamic->d_tag == DT_NEEDED) libraries.push_back(dynamic->d_un.d_val);
-    const auto* const at = reinterpret_cast<const void*>(dynamic->d_un.d_ptr);
-    if (dynamic->d_tag == DT_SYMTAB) symbols = static_cast<const ElfW(Sym)*>(at);
-    if (dynamic->d_tag == DT_STRTAB) texts = static_cast<const char*>(at);
-    if (dynamic->d_tag == DT_GNU_HASH) hashes = static_cast<const std::uint32_t*>(at);
-  }
-  if (symbols == nullptr || texts == nullptr || hashes == nullptr) return std::nullopt;
-  for (const std::size_t each : libraries) {
-    if (!begins_as_one_of(known_libraries, texts + each)) return std::nullopt;
-  }
-  // They come first, behind an empty one, and are not hashed.
-  const std::size_t first_hashed = hashes[1];
-  std::vector<std::string_view> names;
-  for (std::size_t i = 1; i < first_hashed; ++i) names.emplace_back(texts + symbols[i].st_name);
-  return names;
-}
-
-}  // namespace
-
 bool is_arithmetic(std::string_view name) {
   const bool is_of_size = name.ends_with('f') || name.ends_with('l');
   return is_in(known_arithmetic, name) || is_in(known_mathematics, name) ||
          (is_of_size && is_in(known_mathematics, name.substr(0, name.size() - 1)));
 }
 
+bool uses_no_memory(std::string_view name) {
+  const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
+  return throws || is_arithmetic(name) || is_in(names_of_toolchain, name) ||
+         begins_as_one_of(beginnings_of_toolchain, name);
+}
+
+bool is_known(std::string_view name) {
+  return uses_no_memory(name) || is_in(known_names, name) ||
+         begins_as_one_of(known_beginnings, name) || has_known_class(name);
+}
+
+/// What the dynamic linker knows of a module.
+struct tables {
+  explicit tables(const ElfW(Dyn) * dynamic) {
+    for (; dynamic->d_tag != DT_NULL; ++dynamic) {
+      if (dynamic->d_tag == DT_NEEDED) libraries.push_back(dynamic->d_un.d_val);
+      const auto* const at = reinterpret_cast<const void*>(dynamic->d_un.d_ptr);
+      if (dynamic->d_tag == DT_SYMTAB) symbols = static_cast<const ElfW(Sym)*>(at);
+      if (dynamic->d_tag == DT_STRTAB) texts = static_cast<const char*>(at);
+      if (dynamic->d_tag == DT_GNU_HASH) hashes = static_cast<const std::uint32_t*>(at);
+    }
+  }
+
+  const ElfW(Sym) * symbols = nullptr;
+  const char* texts = nullptr;
+  const std::uint32_t* hashes = nullptr;
+  std::vector<std::size_t> libraries;
+};
+
+/// The names that the module does not define; nothing if they cannot be read.
+std::optional<std::vector<std::string_view>> undefined_names(const tables& of) {
+  if (of.symbols == nullptr || of.texts == nullptr || of.hashes == nullptr) return std::nullopt;
+  // They come first, behind an empty one, and are not hashed.
+  const std::size_t first_hashed = of.hashes[1];
+  std::vector<std::string_view> names;
+  for (std::size_t i = 1; i < first_hashed; ++i) {
+    names.emplace_back(of.texts + of.symbols[i].st_name);
+  }
+  return names;
+}
+
+/// The same; also nothing if they may be in any library.
+std::optional<std::vector<std::string_view>> names_in_known_libraries(const ElfW(Dyn) * dynamic) {
+  const tables of{dynamic};
+  const auto is_known_library = [&of](std::size_t each) {
+    return begins_as_one_of(known_libraries, of.texts + each);
+  };
+  if (of.texts != nullptr && !std::ranges::all_of(of.libraries, is_known_library)) {
+    return std::nullopt;
+  }
+  return undefined_names(of);
+}
+
+}  // namespace
+
+bool calls_unknown_functions(const ElfW(Dyn) * dynamic) {
+  const auto names = undefined_names(tables{dynamic});
+  return !names || !std::ranges::all_of(*names, uses_no_memory);
+}
+
 bool may_hide_state(const ElfW(Dyn) * dynamic) {
-  const auto names = undefined_names(dynamic);
+  const auto names = names_in_known_libraries(dynamic);
   return !names || !std::ranges::all_of(*names, is_known);
 }
 
 bool may_end_statics(const ElfW(Dyn) * dynamic) {
-  const auto names = undefined_names(dynamic);
+  const auto names = names_in_known_libraries(dynamic);
   return names && std::ranges::all_of(*names, [](std::string_view each) {
            return is_known(each) || begins_as_one_of(streams, each);
          });
 }
 
 bool shares_exceptions(const ElfW(Dyn) * dynamic) {
-  const auto names = undefined_names(dynamic);
+  const auto names = names_in_known_libraries(dynamic);
   return !names || std::ranges::any_of(*names, [](std::string_view each) {
     return each.find("exception_ptr") != std::string_view::npos;
   });

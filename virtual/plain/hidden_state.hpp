@@ -5,12 +5,11 @@
 
 #include <link.h>
 
-#include <string_view>
-
 namespace lockyard::plain {
 
-/// Whether the function takes and returns numbers alone.
-bool is_arithmetic(std::string_view name);
+/// Whether a module calls functions of libraries that are neither the checker's nor known to use no
+/// memory that other threads may use. The checker does not see the accesses of such a function.
+bool calls_unknown_functions(const ElfW(Dyn) * dynamic);
 
 /// Whether a module calls functions of libraries that the checker neither replaces nor knows. Such
 /// a function may use memory that other threads use, and keep a state of its own.

@@ -4,15 +4,9 @@
 // What the graph of an execution does not decide, because the checker keeps no account of it
 // (decision 0080). The search leaves out no order of steps of code that does such things.
 
-#include <link.h>
-
 #include <cstdint>
 
 namespace lockyard::plain {
-
-/// Whether a module calls functions of libraries that are neither the checker's nor known to use no
-/// memory that other threads may use. The checker does not see the accesses of such a function.
-bool calls_unknown_functions(const ElfW(Dyn) * dynamic);
 
 /// A use of memory. What a thread finds on the stack of another one depends on what the owner has
 /// called since, unless it knows of the call; what it finds in errno always does.
