@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 LIMIT_S = 120.0
 CONSEQUENCE = "so nothing was checked"
-# Before the user's flags, which may name another standard; whatever the file's name ends in.
-CXX = ("-x", "c++", "-std=gnu++20")
-C = ("-x", "c", "-std=gnu17")
+# The language of a source, whatever its name ends in, and its standard, which comes before the
+# user's flags: they may name another one.
+CXX = ("c++", "-std=gnu++20")
+C = ("c", "-std=gnu17")
 COMPILING = (
     "-O1",
     "-gdwarf-4",  # addr2line of binutils 2.40 takes file 1 of version 5 for file 0
@@ -128,8 +129,9 @@ class Build:
                 f"checker sees them, {CONSEQUENCE}; unset CXX, or let it name a g++"
             )
 
-    def _compiled(self, made: Path, source: Path, language: Sequence[str]) -> Compiled:
+    def _compiled(self, made: Path, source: Path, language: tuple[str, str]) -> Compiled:
         unit = Compiled(made.with_suffix(".s"), made.with_suffix(".d"))
+        name, standard = language
         theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
         flags = self.wanted.options
         include = self.recipe.include
@@ -141,14 +143,16 @@ class Build:
         visible.append(f"{operands.DUMP if language == C else operands.DUMP_CXX}={dump}")
         done = self._ran(
             [
-                *(*language, *ours, *theirs, *flags, *COMPILING, *visible),
-                *("-S", "-MD", "-MF", str(unit.dependencies), *to(unit.assembler, source)),
+                *(standard, *ours, *theirs, *flags, *COMPILING, *visible),
+                # Libraries among the flags have no language.
+                *("-S", "-MD", "-MF", str(unit.dependencies), "-x", name),
+                *to(unit.assembler, source),
             ]
         )
         if not done.succeeded:
 
             def own_text() -> str:
-                read = self._ran([*language, *ours, *theirs, *flags, "-E", str(source)])
+                read = self._ran([standard, *ours, *theirs, *flags, "-E", "-x", name, str(source)])
                 return type_names.own_text(read.said, [include])
 
             raise glue.refusal(self.wanted, done.said, own_text)
