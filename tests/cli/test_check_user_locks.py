@@ -105,7 +105,7 @@ struct client {
     double real = real_;
     unsigned long bits = bits_;
     if (USES_LIBRARIES) {
-      real = std::floor(real) + std::pow(real, 1.5);
+      real = std::floor(real) + std::pow(real, 1.5) + std::hypot(real, 2.0);
       bits = static_cast<unsigned long>((static_cast<unsigned __int128>(bits) << 64) / (bits + 3));
       bits = __builtin_popcountl(bits);
     }

@@ -59,18 +59,10 @@ _ZNSt8ios_base4Init _ZSt4cout _ZSt4cerr _ZSt4clog _ZStls _ZNSols _ZNSo3put _ZNSo
 _ZSt16__ostream_insert _ZSt4endl _ZSt5flush _ZNKSt5ctypeIcE13_M_widen_initEv
 )";
 /// Functions that take and return numbers alone. libgcc has some for numbers of 128 bits, and for
-/// the bits of smaller numbers.
-constexpr std::string_view known_arithmetic = R"(
-__ashlti3 __ashrti3 __bswapdi2 __clzti2 __ctzti2 __divti3 __ffsti2 __fixdfti __fixunsdfti __floattidf
-__floatuntidf __lshrti3 __modti3 __multi3 __paritydi2 __popcountdi2 __popcountti2 __powidf2 __udivti3
-__umodti3 abs labs llabs
-)";
-constexpr std::string_view known_mathematics = R"(
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs
-fdim floor fma fmax fmin fmod hypot ilogb ldexp llrint llround log log10 log1p log2 logb lrint
-lround nearbyint nextafter pow remainder rint round scalbln scalbn sin sinh sqrt tan tanh tgamma
-trunc
-)";
+/// the bits of smaller numbers; the others have forms that end in f and l, for other types.
+constexpr std::string_view known_arithmetic =
+#include "arithmetic.txt"
+    ;
 
 constexpr std::string_view known_libraries = R"(
 libc.so libm.so libstdc++.so libgcc_s.so libatomic.so libpthread.so ld-linux
@@ -103,8 +95,8 @@ bool has_known_class(std::string_view name) {
 
 bool is_arithmetic(std::string_view name) {
   const bool is_of_size = name.ends_with('f') || name.ends_with('l');
-  return is_in(known_arithmetic, name) || is_in(known_mathematics, name) ||
-         (is_of_size && is_in(known_mathematics, name.substr(0, name.size() - 1)));
+  return is_in(known_arithmetic, name) ||
+         (is_of_size && is_in(known_arithmetic, name.substr(0, name.size() - 1)));
 }
 
 bool uses_no_memory(std::string_view name) {

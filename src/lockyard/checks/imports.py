@@ -35,12 +35,8 @@ MACHINERY = (
 # Functions of C that use no memory that other threads may write. The checker has those that read
 # texts or bytes under names of its own (virtual/plain/wrapped.txt), so others like them are named.
 PLAIN_C = (
-    r"strerror|strsignal|isw?\w{4,6}|tow?(?:upper|lower)|l?l?abs|l?l?div|f?putw?c|putw?char|fflush|"
-    r"getenv|atexit|__errno_location|__ctype_\w+|std(?:out|err|in)|f?scanf|ffs\w*|"
-    r"(?:sin|cos|tan|exp|log|pow|sqrt|fabs|floor|ceil|round|trunc|fmod|fmin|fmax)\w*|modf[fl]?|"
-    # Arithmetic of libgcc.
-    r"__(?:u?div|u?mod|mul|ash[lr]|lshr|popcount|c[lt]z|ffs|parity|bswap|powi)[dst][fi][234]|"
-    r"__fix(?:uns)?[dst]f[dst]i|__float(?:un)?[dst]i[dst]f"
+    r"strerror|strsignal|isw?\w{4,6}|tow?(?:upper|lower)|l?l?div|f?putw?c|putw?char|fflush|"
+    r"getenv|atexit|__errno_location|__ctype_\w+|std(?:out|err|in)|f?scanf"
 )
 # The C++ library apart from threads, waits, clocks and chance: exceptions, strings, streams, nodes
 # of containers, tables of types, destructors. A future's wait is here a spin on the future's word.
@@ -58,14 +54,14 @@ CXX = (
 KNOWN = re.compile(f"(?!(?:{STREAMS})$)(?:{OURS}|{MACHINERY}|{PLAIN_C}|{CXX})")
 
 
-def unseen(module: Path, modelled: Container[str]) -> tuple[str, ...]:
+def unseen(module: Path, known: Container[str]) -> tuple[str, ...]:
     """Returns the names of the functions, in their order in the module. The checker has models of
-    the functions in `modelled`."""
+    the functions in `known`, or needs none."""
     names = [name for name, is_defined in _symbols(module) if not is_defined]
     unknown = [
         name
         for name in names
-        if not KNOWN.fullmatch(name) and name.removeprefix("__wrap_") not in modelled
+        if not KNOWN.fullmatch(name) and name.removeprefix("__wrap_") not in known
     ]
     # Both forms of a constructor have one name in the source.
     return tuple(dict.fromkeys(map(demangled, unknown)))

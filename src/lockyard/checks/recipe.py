@@ -51,6 +51,13 @@ class Recipe:
         """Returns the functions that the checker has models of."""
         return frozenset(re.findall(r"--wrap=(\S+)", self.wrapped.read_text()))
 
+    @property
+    def known(self) -> frozenset[str]:
+        """Returns these and the functions of numbers alone, for which it needs no model."""
+        words = re.findall(r"[a-z_]\w*", (self.include / "plain" / "arithmetic.txt").read_text())
+        forms = [word + form for word in words for form in ("", "f", "l")]
+        return self.modelled.union(forms)
+
     def found_compiler(self) -> str:
         chosen = os.environ.get("CXX") or ""
         names = [chosen] if chosen else [self.compiler, "g++"]

@@ -55,7 +55,7 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
             _write_page(page, [result], [])
             return _replay(result, as_json)
         session = Session(
-            checker, unseen=imports.unseen(built, Recipe.read().modelled) if built else ()
+            checker, unseen=imports.unseen(built, Recipe.read().known) if built else ()
         )
         there = cluster(choice.cluster) if choice.cluster else nullcontext()
         with there as pool, nullcontext() if pool else shown_progress(session):
