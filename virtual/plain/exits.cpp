@@ -22,6 +22,7 @@ namespace {
 void use_list(std::memory_order order, std::source_location where) {
   const model::change next{.apply = [](std::uint64_t found, std::uint64_t) { return found + 1; },
                            .operand = 0};
+  worker::mine().loop().act();
   now().exchange_by(word_of_system(&list_of_exit_calls, where), next, order, where);
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <utility>
 
 namespace lockyard::plain {
 
@@ -107,6 +108,7 @@ constexpr pthread_key_t first_key = 1U << 16U;
 void use_keys(std::source_location where) {
   const model::change next{.apply = [](std::uint64_t found, std::uint64_t) { return found + 1; },
                            .operand = 0};
+  worker::mine().loop().act();
   now().exchange_by(word_of_system(&list_of_keys, where), next, std::memory_order_relaxed, where);
 }
 
@@ -146,7 +148,8 @@ int __wrap_pthread_key_delete(pthread_key_t key) {
 }
 int __wrap_pthread_setspecific(pthread_key_t key, const void* value) {
   if (!is_active()) return pthread_setspecific(key, value);
-  worker::mine().storage[now().self()].values[key] = const_cast<void*>(value);
+  void*& known = worker::mine().storage[now().self()].values[key];
+  if (std::exchange(known, const_cast<void*>(value)) != value) worker::mine().loop().act();
   return 0;
 }
 void* __wrap_pthread_getspecific(pthread_key_t key) {
@@ -167,12 +170,14 @@ void __wrap___cxa_guard_release(void* guard) {
     return;
   }
   const auto where = LOCKYARD_HERE;
+  worker::mine().loop().act();
   now().store(guard_byte(guard, is_done, where), 1, std::memory_order_release, where);
 }
 void __wrap___cxa_guard_abort(void* guard) {
   using namespace lockyard::plain;
   if (!is_active()) return;
   const auto where = LOCKYARD_HERE;
+  worker::mine().loop().act();
   now().store(guard_byte(guard, is_running, where), 0, std::memory_order_release, where);
 }
 }
