@@ -327,7 +327,6 @@ class execution {
                       std::source_location where);
   [[nodiscard]] hash128 state_of_stack(const thread_record& thread) const;
   void act(thread_record& thread);
-  void act_on_bytes(thread_record& thread);
   void note_rewrite(const place& lies);
   void refresh(thread_record& thread, std::source_location where);
   void rush(std::source_location where);
@@ -335,6 +334,7 @@ class execution {
   [[nodiscard]] bool leaves_turns_out() const;
   [[nodiscard]] bool has_news_of_loop(const thread_record& of);
   std::optional<std::uint64_t> load_again(location_index from);
+  std::optional<std::uint64_t> fail_again(location_index on, std::uint64_t expected);
   [[nodiscard]] bool may_fail_for_no_reason(std::uint64_t site);
   void note_failure(std::uint64_t site);
   void end_failures_in_a_row(std::uint64_t site);

@@ -182,6 +182,10 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
 bool execution::compare_exchange(location_index on, std::uint64_t& expected, std::uint64_t desired,
                                  std::memory_order success, std::memory_order failure, bool weak,
                                  std::source_location where) {
+  if (const auto known = fail_again(on, expected)) {
+    expected = *known;
+    return false;
+  }
   if (weak && !me().undisturbed) {
     me().notes_state = true;
     note_loop();

@@ -31,7 +31,6 @@ void execution::write_bytes(std::size_t which, const void* address, const void* 
   plain_record& data = find_plain(which, address, type, where);
   change_plain(data, where);
   note_rewrite(data.lies);
-  act_on_bytes(me());
 }
 
 void execution::write_own_bytes(std::size_t which, std::source_location where) {

@@ -62,7 +62,7 @@ void execution::note_state(thread_index which) {
   repeats.knowledge = knowledge;
   repeats.state = state_of_stack(thread);
   repeats.state.mix(knowledge);
-  for (const rewritten_bytes& each : repeats.rewritten) each.mix_change(repeats.state);
+  repeats.rewritten.mix_changes(repeats.state);
   if (thread.now == status::pausing) return note_pause(thread);
   // The step was a failure for no reason and nothing else, and has led back to where it began.
   if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
@@ -79,6 +79,12 @@ void execution::note_pause(thread_record& thread) {
   state.mix(repeats.failures.size());  // a turn with a failure for no reason waits for nothing
   const bool was_here = std::ranges::find(repeats.at_pauses, state) != repeats.at_pauses.end();
   const bool comes_back = !has_learned && is_repeated(was_here);
+  // A loop that fills memory does not wait, and neither does one that looks at nothing.
+  const bool has_looked = !thread.reads.empty() || repeats.skipped;
+  const std::size_t rewritten = repeats.rewritten.size();
+  const bool fills = std::exchange(repeats.rewritten_at_pause, rewritten) != rewritten;
+  const bool has_written = std::exchange(repeats.has_written_plain, false);
+  if (!comes_back && (fills || (has_written && !has_looked))) repeats.at_pauses.clear();
   repeats.at_pauses.push_back(state);
   repeats.known_at_pause = repeats.knowledge;
   if (comes_back) {
@@ -112,40 +118,22 @@ void execution::act(thread_record& thread) {
   thread.repeats.failures.clear();
   thread.repeats.failed_at = 0;
   thread.repeats.rewritten.clear();
-  act_on_bytes(thread);
+  thread.repeats.rewritten_at_pause = 0;
+  thread.repeats.plain = {};
+  thread.repeats.at_pauses.clear();
+  thread.repeats.known_at_pause = {};
+  thread.repeats.skipped.reset();
 }
 
-/// The same, but where the thread fails for no reason again, it can tell whether the bytes have
-/// changed: a loop that prepares a node may write the same bytes in each turn.
-void execution::act_on_bytes(thread_record& thread) {
-  repetition& repeats = thread.repeats;
-  repeats.plain = {};
-  repeats.at_pauses.clear();
-  repeats.known_at_pause = {};
-  repeats.skipped.reset();
-  if (!is_set_up()) repeats.failed_at = 0;  // a race with the write is looked for to the end
-}
-
+/// Others can see the bytes once the thread has done more. Until then it is where it was if they
+/// are as they were: a loop may write the same bytes in each turn.
 void execution::note_rewrite(const place& lies) {
   repetition& repeats = me().repeats;
-  if (repeats.failures.empty()) return;
-  const auto is_there = [&](const rewritten_bytes& each) {
-    return each.at == lies.address && each.before.size() >= lies.size;
-  };
-  if (std::ranges::any_of(repeats.rewritten, is_there)) return;
-  const auto* const bytes = static_cast<const std::byte*>(lies.address);
-  repeats.rewritten.push_back({.at = lies.address, .before = {bytes, bytes + lies.size}});
-}
-
-void rewritten_bytes::mix_change(hash128& all) const {
-  if (std::memcmp(at, before.data(), before.size()) == 0) return;
-  all.mix(reinterpret_cast<std::uintptr_t>(at));
-  const auto* const bytes = static_cast<const std::byte*>(at);
-  for (std::size_t i = 0; i < before.size(); i += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + i, std::min(sizeof word, before.size() - i));
-    all.mix(word);
-  }
+  repeats.plain = {};
+  repeats.has_written_plain = true;
+  if (!is_set_up()) repeats.failed_at = 0;  // a race with the write is looked for to the end
+  const bool has_states = !repeats.failures.empty() || !repeats.at_pauses.empty();
+  if (has_states && !repeats.rewritten.note(lies.address, lies.size)) act(me());
 }
 
 void execution::pause(std::source_location where) {
@@ -273,6 +261,17 @@ std::optional<std::uint64_t> execution::load_again(location_index from) {
   note_read(from, last->which);  // a turn after the rush may have begun within it
   thread.repeats.plain = {};
   return memory_.at(from).messages[last->which].value;
+}
+
+/// The same for a compare-exchange that failed because of the value.
+std::optional<std::uint64_t> execution::fail_again(location_index on, std::uint64_t expected) {
+  const thread_record& thread = me();
+  if (!thread.rushes) return std::nullopt;
+  const auto& loop = thread.repeats.loop;
+  const auto last = std::ranges::find(loop.rbegin(), loop.rend(), on, &read_before::where);
+  if (last == loop.rend() || memory_.at(on).messages[last->which].value == expected)
+    return std::nullopt;
+  return load_again(on);
 }
 
 /// Having waited for something new, the thread does not see the old message again.

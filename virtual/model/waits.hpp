@@ -4,6 +4,7 @@
 // The conditions that a thread waits for, and the record that tells whether a loop is a wait.
 
 #include "hash.hpp"
+#include "rewritten.hpp"
 #include "sequential_order.hpp"
 
 #include <atomic>
@@ -70,15 +71,6 @@ struct turn {
   bool asks_time;
 };
 
-/// Plain data that a thread has written since a compare-exchange failed for no reason.
-struct rewritten_bytes {
-  const void* at;
-  std::vector<std::byte> before;
-
-  /// Mixes in what lies there now, if the bytes differ.
-  void mix_change(hash128& all) const;
-};
-
 /// What tells whether a thread comes back to where it was.
 struct repetition {
   struct failure {
@@ -105,8 +97,10 @@ struct repetition {
   /// The places of such failures before the thread acted, until its compare-exchange there
   /// succeeds, or finds another value.
   std::vector<std::uint64_t> past_failures;
-  std::vector<rewritten_bytes> rewritten;  ///< since the first of them
-  bool has_read_plain = false;             ///< since the last pause
+  rewritten_memory rewritten;  ///< since the first of the states above
+  std::size_t rewritten_at_pause = 0;
+  bool has_written_plain = false;  ///< since the last pause
+  bool has_read_plain = false;     ///< since the last pause
   plain_loop plain;
 };
 

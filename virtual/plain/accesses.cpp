@@ -31,10 +31,15 @@ bool is_of_library(std::uintptr_t at) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (is_of_library(at)) return;
   if (how == use::read) {
-    mine.loop().note_plain_read(at, size);
+    mine.loop().note_plain_use(at, size, access_kind::read);
     mine.memory.read_plain(at, size, place_of(pc));
-  } else if (mine.memory.write_plain(at, size, place_of(pc))) {
-    mine.loop().act();
+  } else {
+    mine.loop().note_plain_use(at, size, access_kind::write);
+    switch (mine.memory.write_plain(at, size, place_of(pc))) {
+      case shadow::target::variable: break;
+      case shadow::target::data: mine.loop().rewrite(at, size); break;
+      case shadow::target::word: mine.loop().act(); break;
+    }
   }
   clear_dead_stack();
 }

@@ -3,12 +3,23 @@
 
 #include "program.hpp"
 
+#include <utility>
+
 namespace lockyard::plain {
 
 namespace {
 
 execution& now() {
   return *execution::current();
+}
+
+constexpr std::array all_kinds{access_kind::read, access_kind::write, access_kind::atomic};
+
+/// Whether two such uses by two threads may be a race, or one of them finds the memory ended. An
+/// atomic use may be a write.
+constexpr bool may_conflict(access_kind a, access_kind b) {
+  if (a == access_kind::write || b == access_kind::write) return true;
+  return (a == access_kind::atomic) != (b == access_kind::atomic);
 }
 
 }  // namespace
@@ -22,17 +33,17 @@ void forget_what_lasts() {
   lasting().forget();
 }
 
-void lasting_memory::note_change(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
+void lasting_memory::note_use(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
+  if (how == access_kind::read && !notes_reads_) return;
   if (now().runs_alone(worker::mine().threads.existing())) return;
   const auto others = static_cast<threads>(~(1U << now().self()));
   for (std::uintptr_t at = begin / bytes_each; at * bytes_each < end; ++at) {
     unit& known = all_[name_of(at * bytes_each)];
-    const bool is_plain = how == access_kind::plain;
-    threads& noted = is_plain ? known.plainly : known.atomically;
-    const threads relied =
-        is_plain ? static_cast<threads>(known.relied_plainly | known.relied_atomically)
-                 : known.relied_plainly;
-    if ((others & ~noted & relied) != 0) now().search_anew();
+    threads& noted = known.used[static_cast<std::size_t>(how)];
+    for (const access_kind each : all_kinds) {
+      const threads relied = known.relied[static_cast<std::size_t>(each)];
+      if (may_conflict(how, each) && (others & ~noted & relied) != 0) now().search_anew();
+    }
     noted |= others;
   }
 }
@@ -54,14 +65,17 @@ bool lasting_memory::stack_lasts(std::uintptr_t at) {
   return worker::mine().memory.functions.is_of_first(place->thread, at);
 }
 
-bool lasting_memory::lasts(std::uintptr_t begin, std::uintptr_t end, access_kind read) {
+bool lasting_memory::lasts(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
+  if (how == access_kind::write && !std::exchange(notes_reads_, true)) now().search_anew();
   if (!stack_lasts(begin)) return false;
   const auto self = static_cast<threads>(1U << now().self());
-  const bool is_plain = read == access_kind::plain;
   for (std::uintptr_t at = begin / bytes_each; at * bytes_each < end; ++at) {
     unit& known = all_[name_of(at * bytes_each)];
-    if ((known.plainly & self) != 0 || (is_plain && (known.atomically & self) != 0)) return false;
-    (is_plain ? known.relied_plainly : known.relied_atomically) |= self;
+    for (const access_kind each : all_kinds) {
+      const bool is_used = (known.used[static_cast<std::size_t>(each)] & self) != 0;
+      if (is_used && may_conflict(how, each)) return false;
+    }
+    known.relied[static_cast<std::size_t>(how)] |= self;
   }
   return true;
 }

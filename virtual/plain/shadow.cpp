@@ -199,7 +199,7 @@ shadow::cells::iterator shadow::add_bytes(std::uintptr_t begin, std::uintptr_t e
 
 part shadow::word_at(std::uintptr_t at, unsigned size, std::source_location where) {
   note_foreign_use(at);
-  lasting().note_change(at, at + size, access_kind::atomic);
+  lasting().note_use(at, at + size, access_kind::atomic);
   check_foreign_heap(at, at + size, where);
   std::uintptr_t base = at;
   unsigned unit = size;
@@ -274,6 +274,7 @@ void shadow::refresh(std::uintptr_t at) {
 void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
   note_foreign_use(at);
   const std::uintptr_t end = at + size;
+  lasting().note_use(at, end, access_kind::read);
   check_foreign_heap(at, end, where);
   split(at);
   split(end);
@@ -295,18 +296,19 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
   }
 }
 
-bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_location where) {
+shadow::target shadow::write_plain(std::uintptr_t at, std::size_t size,
+                                   std::source_location where) {
   note_foreign_use(at);
   note_foreign_change(at);
   const std::uintptr_t end = at + size;
-  lasting().note_change(at, end, access_kind::plain);
+  lasting().note_use(at, end, access_kind::write);
   check_foreign_heap(at, end, where);
   use_again(at, end);
   split(at);
   split(end);
   const auto on_stack = now().find_on_stack(pointer(at));
   const bool is_own = on_stack && on_stack->thread == now().self();
-  bool is_visible = false;
+  bool is_word = false;
   for (std::uintptr_t position = at; position < end;) {
     auto next = first_after(position);
     if (next == cells_.end() || next->first > position) {
@@ -321,7 +323,7 @@ bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_locati
       worker::mine().locks.check_free(next->first, "a lock is overwritten", where);
       now().end_word_by_plain_write(which, where);
       next = add_bytes(next->first, next->first + unit, where);
-      is_visible = true;
+      is_word = true;
     }
     auto& [begin, found] = *next;
     found.is_written = true;
@@ -332,7 +334,8 @@ bool shadow::write_plain(std::uintptr_t at, std::size_t size, std::source_locati
     }
     position = begin + found.size;
   }
-  return is_visible || !is_own;
+  if (is_word) return target::word;
+  return is_own ? target::variable : target::data;
 }
 
 void shadow::release(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
@@ -353,7 +356,7 @@ void shadow::release(std::uintptr_t begin, std::uintptr_t end, std::source_locat
 }
 
 void shadow::end(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
-  lasting().note_change(begin, end, access_kind::plain);
+  lasting().note_use(begin, end, access_kind::write);
   release(begin, end, where);
   ended_.emplace_back(begin, end);
 }
@@ -379,7 +382,7 @@ void shadow::forget(std::uintptr_t begin, std::uintptr_t end) {
 }
 
 void shadow::retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
-  lasting().note_change(begin, end, access_kind::plain);
+  lasting().note_use(begin, end, access_kind::write);
   release(begin, end, where);
   retired_.emplace_back(begin, end);
   // A use that is not ordered after the end races with it, as one before it does.

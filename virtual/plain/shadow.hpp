@@ -44,8 +44,12 @@ class shadow {
   /// of another thread's memory whose allocation does not happen before.
   part word_at(std::uintptr_t at, unsigned size, std::source_location where);
   void read_plain(std::uintptr_t at, std::size_t size, std::source_location where);
-  /// False if no other thread can see the write.
-  bool write_plain(std::uintptr_t at, std::size_t size, std::source_location where);
+  enum class target : std::uint8_t {
+    variable,  ///< on the thread's own stack
+    data,
+    word,  ///< which has become plain data
+  };
+  target write_plain(std::uintptr_t at, std::size_t size, std::source_location where);
 
   /// Brings the word's bytes in memory up to date, if the address is in a word: they are as its
   /// last plain use has left them. For a caller that looks at a byte to find out what it has to

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spins.hpp"
 
-#include "lasting.hpp"
 #include "program.hpp"
 
 #include <model/hash.hpp>
@@ -95,7 +94,8 @@ void spins::reset() {
   looks_.clear();
   done_ = {};
   caller_ = unknown;
-  plain_reads_.clear();
+  plain_uses_.clear();
+  rewritten_.clear();
   read_ = {};
   futile_ = {};
   repeated_ = 0;
@@ -116,34 +116,40 @@ void spins::look(const void* from, std::uintptr_t at, std::source_location where
 [[gnu::noinline]] bool spins::waits_for_nothing(const void* from, std::uintptr_t at,
                                                 std::source_location where) {
   const std::uint64_t state = std::exchange(caller_, unknown);
+  const std::uint64_t bytes = changed_bytes();
   execution& now = *execution::current();
   const last_look next{.from = from,
                        .at = at,
                        .state = state,
                        .reads = now.reads_made(),
-                       .plain_reads = plain_reads_.size(),
+                       .plain_uses = plain_uses_.size(),
+                       .bytes = bytes,
+                       .rewritten = rewritten_.size(),
                        .before = done_,
                        .has_paused = false};
   const auto earlier = std::ranges::find_if(looks_.rbegin(), looks_.rend(), [&](const auto& each) {
     return each.from == from && each.at == at;
   });
   const auto same = std::ranges::find_if(looks_.rbegin(), looks_.rend(), [&](const auto& each) {
-    return each.from == from && each.at == at && each.state == state;
+    return each.from == from && each.at == at && each.state == state && each.bytes == bytes;
   });
   if (earlier == looks_.rend()) {
     looks_.push_back(next);
     return false;
   }
-  note_spin(where);
   const bool is_there = same != looks_.rend();
+  const bool fills = earlier->rewritten != next.rewritten;
   const last_look before = is_there ? *same : *earlier;
   if (is_there) looks_.erase(std::next(same).base());
   if (looks_.size() == most_looks) looks_.erase(looks_.begin());
   looks_.push_back(next);
   const bool is_known = state != unknown && next.reads != before.reads &&
                         done_.choices == before.before.choices && now.may_repeat();
-  if (is_known) worker::mine().memory.functions.note_comparison();
-  if (!is_known || !now.is_repeated(is_there)) return !before.has_paused;
+  if (is_known && before.bytes == bytes) worker::mine().memory.functions.note_comparison();
+  const bool comes_back = is_known && now.is_repeated(is_there);
+  if (!comes_back && fills) return false;
+  note_spin(where);
+  if (!comes_back) return !before.has_paused;
   clear_dead_stack();
   now.repeat({.reads_before = before.reads,
               .may_be_left_out = may_be_left_out(before),
@@ -163,10 +169,15 @@ bool spins::may_be_left_out(const last_look& since) const {
     if (lies.address != first && !lasting().lasts(begin, begin + lies.size, access_kind::atomic))
       return false;
   }
-  return std::ranges::all_of(plain_reads_.begin() + static_cast<std::ptrdiff_t>(since.plain_reads),
-                             plain_reads_.end(), [&](const auto& each) {
-                               return lasting().lasts(each.first, each.second, access_kind::plain);
-                             });
+  return std::ranges::all_of(
+      plain_uses_.begin() + static_cast<std::ptrdiff_t>(since.plain_uses), plain_uses_.end(),
+      [](const plain_use& each) { return lasting().lasts(each.begin, each.end, each.how); });
+}
+
+std::uint64_t spins::changed_bytes() const {
+  model::hash128 all;
+  rewritten_.mix_changes(all);
+  return all.low;
 }
 
 void spins::pause(std::source_location where) {
@@ -188,21 +199,37 @@ void spins::act() {
   failed_ = nullptr;
   is_excused_ = false;
   looks_.clear();
+  plain_uses_.clear();
+  rewritten_.clear();
   futile_ = {};
+}
+
+void spins::rewrite(std::uintptr_t at, std::size_t size) {
+  failed_ = nullptr;
+  is_excused_ = false;
+  const bool has_states = !looks_.empty() || futile_.from != nullptr;
+  if (has_states && !rewritten_.note(reinterpret_cast<const void*>(at), size)) act();
 }
 
 spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand) {
   const bool is_repeated = futile_.from == from && futile_.at == at && futile_.operand == operand;
   clear_dead_stack();
   worker::mine().memory.functions.note_comparison();
-  const std::uint64_t state = local_state();
-  const bool seems_same_state = state == std::exchange(state_, state);
+  model::hash128 all;
+  all.mix(local_state());
+  rewritten_.mix_changes(all);
+  const bool seems_same_state = all.low == std::exchange(state_, all.low);
+  const bool fills = rewritten_.size() != std::exchange(places_, rewritten_.size());
   if (!is_repeated) {
     repeated_ = 0;
     return attempt::make;
   }
   if (execution::current()->is_repeated(seems_same_state) || repeated_ > most_skipped)
     return attempt::await;
+  if (fills) {
+    repeated_ = 0;
+    return attempt::make;
+  }
   return ++repeated_ > most_counted ? attempt::skip : attempt::make;
 }
 

@@ -2,12 +2,15 @@
 #pragma once
 
 // Recognises loops that wait. Code with plain std::atomic does not say where it waits, so a thread
-// that looks at the same word from the same place again, without having written anything in
+// that looks at the same word from the same place again, and has written at most plain data in
 // between, counts as a loop that pauses; the engine decides whether the loop has come back to where
-// it was. A read-modify-write that leaves its word as it was, and is made again at once, is such a
-// look too.
+// it was: the plain data that it has written are part of that. A read-modify-write that leaves its
+// word as it was, and is made again at once, is such a look too.
+
+#include "lasting.hpp"
 
 #include <model/execution.hpp>
+#include <model/rewritten.hpp>
 
 #include <array>
 #include <cstddef>
@@ -57,10 +60,10 @@ class spins {
   void note_caller(std::uint64_t state) { caller_ = state; }
   /// Pauses where the thread gives way; the next look is the first one of another attempt.
   void pause(std::source_location where);
-  /// What else the thread has done: it has read plain data, asked for the time, or been given a
+  /// What else the thread has done: it has used plain data, asked for the time, or been given a
   /// number that the search chose.
-  void note_plain_read(std::uintptr_t at, std::size_t size) {
-    plain_reads_.emplace_back(at, at + size);
+  void note_plain_use(std::uintptr_t at, std::size_t size, access_kind how) {
+    if (!looks_.empty()) plain_uses_.push_back({.begin = at, .end = at + size, .how = how});
   }
   void note_time() { ++done_.times; }
   void note_choice() { ++done_.choices; }
@@ -76,6 +79,8 @@ class spins {
   void fence() { futile_ = {}; }
   /// The thread has written something that others may see.
   void act();
+  /// The thread is about to write plain data, which others may see once it has acted.
+  void rewrite(std::uintptr_t at, std::size_t size);
 
   enum class attempt : std::uint8_t {
     make,   ///< as it stands
@@ -111,6 +116,11 @@ class spins {
     std::uint64_t operand;
     std::uint64_t found;
   };
+  struct plain_use {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    access_kind how;
+  };
   struct deeds {
     unsigned times = 0;
     unsigned choices = 0;
@@ -122,7 +132,9 @@ class spins {
     std::uintptr_t at;
     std::uint64_t state;
     std::size_t reads;  ///< that the thread had made before
-    std::size_t plain_reads;
+    std::size_t plain_uses;
+    std::uint64_t bytes;    ///< what the thread had changed
+    std::size_t rewritten;  ///< in how many places
     deeds before;
     bool has_paused;  ///< since
   };
@@ -130,19 +142,22 @@ class spins {
   [[nodiscard]] bool waits_for_nothing(const void* from, std::uintptr_t at,
                                        std::source_location where);
   [[nodiscard]] bool may_be_left_out(const last_look& since) const;
+  [[nodiscard]] std::uint64_t changed_bytes() const;
 
   static constexpr std::size_t most_looks = 64;
   static constexpr std::uint64_t unknown = 0;
   std::vector<last_look> looks_;
   deeds done_;
   std::uint64_t caller_ = unknown;
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> plain_reads_;
+  std::vector<plain_use> plain_uses_;
+  model::rewritten_memory rewritten_;  ///< since the thread acted, as all other states here
   std::array<std::uint64_t, model::max_locations> read_{};
   model::location_index watched_ = 0;
   bool has_read_ = false;
   bool has_seen_change_ = false;
   futile_change futile_{};
-  std::uint64_t state_ = 0;
+  std::uint64_t state_ = 0;  ///< at the last read-modify-write
+  std::size_t places_ = 0;   ///< that were rewritten then
   unsigned repeated_ = 0;
   bool is_excused_ = false;
   const void* failed_ = nullptr;

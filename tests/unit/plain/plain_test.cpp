@@ -196,8 +196,8 @@ void draw(std::minstd_rand& random, unsigned most) {
   using plain_random::kind;
   const auto below = [&](unsigned count) { return static_cast<unsigned>(random() >> 8U) % count; };
   const auto number = [](kind of) { return static_cast<unsigned>(of); };
-  constexpr std::array families{kind::read_plain, kind::publishes_local, kind::sleeps_for_some_time,
-                                kind::count};
+  constexpr std::array families{kind::read_plain, kind::spin_keeps, kind::publishes_local,
+                                kind::sleeps_for_some_time, kind::count};
   const unsigned family = below(families.size());
   const bool has_words_only = family + 1 == families.size();
   for (std::vector<unsigned>& thread : drawn_program) {

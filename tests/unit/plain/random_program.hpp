@@ -49,6 +49,12 @@ enum class kind : unsigned {
   waits_for_condition,
   notifies,
   initialises,
+  // Plain data that one thread writes while it spins.
+  spin_keeps,
+  spin_rewrites,
+  spin_toggles,
+  reads_kept,
+  writes_kept,
   // Memory that ends.
   publishes_local,
   spins_on_local,
@@ -89,6 +95,10 @@ struct program {
   std::atomic<int> words[2]{0, 0};
   std::atomic<int*> published{nullptr};
   int plain = 0;
+  struct alignas(8) kept_value {
+    int value = 0;
+  };
+  kept_value kept[threads];
   std::mutex lock;
   pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
   std::condition_variable condition;
@@ -166,6 +176,28 @@ struct program {
       default: return uses_locks(by);
     }
     return 0;
+  }
+
+  template <std::memory_order Load>
+  unsigned uses_kept(const operation& by, unsigned index) {
+    std::atomic<int>& word = words[by.where];
+    int& mine = kept[index].value;
+    int& found =
+        kept[by.where == 0 ? index : (index + static_cast<unsigned>(by.value)) % threads].value;
+    switch (by.does) {
+      case kind::spin_keeps:
+        while ((mine = word.load(Load)) == 0) {
+        }
+        return static_cast<unsigned>(mine);
+      case kind::spin_rewrites:
+        while (word.load(Load) == 0) mine = by.value;
+        return 0;
+      case kind::spin_toggles:
+        while (word.load(Load) == 0) mine ^= by.value;
+        return static_cast<unsigned>(mine);
+      case kind::reads_kept: return static_cast<unsigned>(found);
+      default: found = by.value; return 0;
+    }
   }
 
   template <std::memory_order Store>
@@ -255,6 +287,11 @@ struct program {
     unsigned long all = 1;
     for (unsigned i = 0; const unsigned bits = lockyard_random_operation(index, i); ++i) {
       const operation by = operation::of(bits);
+      if (by.does >= kind::spin_keeps && by.does <= kind::writes_kept) {
+        all =
+            all * 8 + (by.is_weak ? uses_kept<relaxed>(by, index) : uses_kept<acquire>(by, index));
+        continue;
+      }
       all = all * 8 + (by.is_weak ? uses_words<relaxed, relaxed, relaxed>(by)
                                   : uses_words<acquire, release, acq_rel>(by));
     }
