@@ -30,6 +30,7 @@ QUICK = {
     "backs_off_to_a_limit.cpp",
     "bit_fields.c",
     "c11_condition.c",
+    "cached_indices.cpp",
     "called_too_early.c",
     "causality.c",
     "ends_by_exit.c",
