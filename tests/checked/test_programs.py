@@ -41,6 +41,7 @@ QUICK = {
     "memory_resource.cpp",
     "nondet_branches.c",
     "same_value.c",
+    "shared_pointer_functions.cpp",
     "static_destructor.cpp",
     "struct_by_value.cpp",
 }

@@ -9,6 +9,7 @@
 #if _GLIBCXX_RELEASE != 12
 #include_next <bits/shared_ptr_atomic.h>
 #else
+#include <bits/atomic_base.h>  // before the macros
 #define LOCKYARD_LEAVES_BY_memory_order_relaxed memory_order_release
 #define LOCKYARD_LEAVES_BY___o __o  // the parameter of unlock()
 #define LOCKYARD_LEAVES_BY___o2 __o2 == memory_order_seq_cst ? __o2 : memory_order_release
