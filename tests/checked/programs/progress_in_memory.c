@@ -12,7 +12,9 @@ __attribute__((noinline)) static void advance(void) {
   ++step;
 #endif
 }
-__attribute__((noinline)) static int has_ended(void) { return step == 3; }
+__attribute__((noinline)) static int has_ended(void) {
+  return step == 3;
+}
 static void* worker(void* unused) {
   while (!atomic_load_explicit(&flag, memory_order_relaxed) && !has_ended()) advance();
   return unused;
