@@ -125,6 +125,20 @@ def test_a_crash_is_a_failing_execution(
     assert (again["verdict"], again["what"]) == (verdict, found["what"])
 
 
+def test_worker_processes_search_together_what_one_searches(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    text = (PROGRAMS / "three_at_a_barrier.c").read_text().replace("threads = 3", "threads = 4")
+    program = tmp_path / "four_at_a_barrier.c"
+    program.write_text(text)
+    alone, together = (
+        check(str(program), "--workers", workers, environment=environment) for workers in ("1", "3")
+    )
+    assert alone["executions"] > 10_000  # other processes begin after 4,096
+    for key in ("verdict", "coverage", "executions", "states", "spins"):
+        assert together[key] == alone[key]
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize(
     "text",

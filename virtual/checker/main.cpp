@@ -68,6 +68,13 @@ void print(const json& document) {
   std::fflush(caller().records);
 }
 
+/// For a process that only searches: the first one prints.
+void fall_silent() {
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0 || dup2(nothing, fileno(caller().records)) < 0) std::abort();
+  close(nothing);
+}
+
 bool read_line(std::string& line) {
   line.clear();
   for (int each = 0; (each = std::getc(caller().jobs)) != '\n';) {
@@ -315,8 +322,11 @@ json answer(const json& job) {
     return to_json(again, by.how, of.threads(size));
   }
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
-  // A module's variables are the process's, so one worker runs its code at a time.
-  if (of.of_module) by.workers = 1;
+  if (of.of_module) {
+    by.forks = true;
+    by.on_fork = [] { fall_silent(); };
+    by.facts = [] { return plain::known_spins().size(); };
+  }
   const found result = plain::searched([&] { return model::explore(make, by); });
   return to_json(result, by.how, of.threads(size));
 }

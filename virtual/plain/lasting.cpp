@@ -3,7 +3,8 @@
 
 #include "program.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <array>
 
 namespace lockyard::plain {
 
@@ -22,10 +23,40 @@ constexpr bool may_conflict(access_kind a, access_kind b) {
   return (a == access_kind::atomic) != (b == access_kind::atomic);
 }
 
+using bits = fact_table::bits;
+
+constexpr unsigned threads_each = 10;
+static_assert(model::max_threads <= threads_each);
+constexpr bits all_threads = (bits{1} << threads_each) - 1;
+
+bits of_self() {
+  return bits{1} << now().self();
+}
+
+/// A set of threads as one of several in the facts of a key.
+constexpr bits as_set(unsigned which, bits threads) {
+  return threads << (which * threads_each);
+}
+constexpr bits set_of(unsigned which, bits facts) {
+  return facts >> (which * threads_each) & all_threads;
+}
+constexpr unsigned used(access_kind how) {
+  return static_cast<unsigned>(how);
+}
+constexpr unsigned relied(access_kind how) {
+  return all_kinds.size() + static_cast<unsigned>(how);
+}
+
+/// No name of memory. Its facts concern all memory.
+constexpr std::uint64_t general = 1;
+constexpr unsigned ended_early = 0;    ///< threads whose first function has ended while others ran
+constexpr unsigned expected_late = 1;  ///< threads of which the search has expected the contrary
+constexpr unsigned notes_reads = 2;    ///< only writes that are left out conflict with them
+
 }  // namespace
 
 lasting_memory& lasting() {
-  static lasting_memory all;  // one worker searches a module
+  static lasting_memory all;  // of all processes that search
   return all;
 }
 
@@ -34,48 +65,54 @@ void forget_what_lasts() {
 }
 
 void lasting_memory::note_use(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
-  if (how == access_kind::read && !notes_reads_) return;
+  if (how == access_kind::read && set_of(notes_reads, *facts_->known(general)) == 0) return;
   if (now().runs_alone(worker::mine().threads.existing())) return;
-  const auto others = static_cast<threads>(~(1U << now().self()));
+  const bits others = all_threads & ~of_self();
   for (std::uintptr_t at = begin / bytes_each; at * bytes_each < end; ++at) {
-    unit& known = all_[name_of(at * bytes_each)];
-    threads& noted = known.used[static_cast<std::size_t>(how)];
+    const auto before = facts_->add(name_of(at * bytes_each), as_set(used(how), others));
+    if (!before) continue;  // and nothing was relied on, nor will be
+    const bits news = others & ~set_of(used(how), *before);
     for (const access_kind each : all_kinds) {
-      const threads relied = known.relied[static_cast<std::size_t>(each)];
-      if (may_conflict(how, each) && (others & ~noted & relied) != 0) now().search_anew();
+      if (may_conflict(how, each) && (news & set_of(relied(each), *before)) != 0)
+        now().search_anew();
     }
-    noted |= others;
   }
 }
 
 void lasting_memory::note_first_end() {
   if (now().runs_alone(worker::mine().threads.existing())) return;
-  const auto self = static_cast<threads>(1U << now().self());
-  if ((relied_on_late_ & self & ~early_) != 0) now().search_anew();
-  early_ |= self;
+  const bits before = *facts_->add(general, as_set(ended_early, of_self()));
+  const bits expected = set_of(expected_late, before) & ~set_of(ended_early, before);
+  if ((expected & of_self()) != 0) now().search_anew();
 }
 
 /// Functions that others call end while threads run.
 bool lasting_memory::stack_lasts(std::uintptr_t at) {
   const auto place = now().find_on_stack(reinterpret_cast<const void*>(at));
   if (!place || place->thread == now().self()) return true;
-  const auto owner = static_cast<threads>(1U << place->thread);
-  if ((early_ & owner) != 0) return false;
-  relied_on_late_ |= owner;
+  const bits owner = bits{1} << place->thread;
+  if ((set_of(ended_early, *facts_->known(general)) & owner) != 0) return false;
+  const bits before = *facts_->add(general, as_set(expected_late, owner));
+  if ((set_of(ended_early, before) & owner) != 0) return false;
   return worker::mine().memory.functions.is_of_first(place->thread, at);
 }
 
 bool lasting_memory::lasts(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
-  if (how == access_kind::write && !std::exchange(notes_reads_, true)) now().search_anew();
+  if (how == access_kind::write) {
+    const bits before = *facts_->add(general, as_set(notes_reads, 1));
+    if (set_of(notes_reads, before) == 0) now().search_anew();
+  }
   if (!stack_lasts(begin)) return false;
-  const auto self = static_cast<threads>(1U << now().self());
+  const auto is_used = [how](bits facts) {
+    return std::ranges::any_of(all_kinds, [&](access_kind each) {
+      return may_conflict(how, each) && (set_of(used(each), facts) & of_self()) != 0;
+    });
+  };
   for (std::uintptr_t at = begin / bytes_each; at * bytes_each < end; ++at) {
-    unit& known = all_[name_of(at * bytes_each)];
-    for (const access_kind each : all_kinds) {
-      const bool is_used = (known.used[static_cast<std::size_t>(each)] & self) != 0;
-      if (is_used && may_conflict(how, each)) return false;
-    }
-    known.relied[static_cast<std::size_t>(how)] |= self;
+    const std::uint64_t name = name_of(at * bytes_each);
+    const auto known = facts_->known(name);
+    if (!known || is_used(*known)) return false;
+    if (is_used(*facts_->add(name, as_set(relied(how), of_self())))) return false;
   }
   return true;
 }

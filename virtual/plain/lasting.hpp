@@ -6,11 +6,11 @@
 // of another thread, or with the end of the memory. No single execution shows that, so the search
 // relies on what all have shown so far, and begins anew if one shows the contrary.
 
-#include <model/execution.hpp>
+#include "fact_table.hpp"
 
-#include <array>
 #include <cstdint>
-#include <unordered_map>
+#include <optional>
+#include <utility>
 
 namespace lockyard::plain {
 
@@ -20,7 +20,7 @@ enum class access_kind : std::uint8_t { read, write, atomic };
 class lasting_memory {
  public:
   /// Forgets everything: another search begins.
-  void forget() { *this = {}; }
+  void forget() { facts_.emplace(); }
 
   /// The running thread uses the memory while others run.
   void note_use(std::uintptr_t begin, std::uintptr_t end, access_kind how);
@@ -30,20 +30,13 @@ class lasting_memory {
   [[nodiscard]] bool lasts(std::uintptr_t begin, std::uintptr_t end, access_kind how);
 
  private:
-  using threads = std::uint16_t;  ///< one bit each
-  using by_kind = std::array<threads, 3>;
-  struct unit {
-    by_kind used{};    ///< threads that may meet such a use by another one
-    by_kind relied{};  ///< threads with such a use in a turn that was left out
-  };
   static constexpr std::uintptr_t bytes_each = 8;
 
   [[nodiscard]] bool stack_lasts(std::uintptr_t at);
 
-  std::unordered_map<std::uint64_t, unit> all_;  ///< by name: a replay has other stacks
-  bool notes_reads_ = false;    ///< only writes that are left out conflict with them
-  threads early_ = 0;           ///< threads whose first function has ended while others ran
-  threads relied_on_late_ = 0;  ///< threads of which the search has expected the contrary
+  /// By name, as a replay has other stacks: the threads that may meet such a use by another one,
+  /// and the threads with such a use in a turn that was left out.
+  std::optional<fact_table> facts_{std::in_place};
 };
 
 lasting_memory& lasting();

@@ -115,7 +115,7 @@ class CheckOptions:
         int | None,
         option(
             "N",
-            "Number of threads that search.",
+            "Number of workers that search.",
             parse.workers,
             shown="one for each processor; with --cluster one for each check",
             panel=SEARCH,
