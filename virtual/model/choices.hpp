@@ -104,6 +104,14 @@ class choices {
     return found;
   }
 
+  /// Lets the search take the second alternative of a choice by record(), which this execution was
+  /// the first to make. False if the execution follows a list, or is a random one.
+  bool reopen(std::size_t which) {
+    if (script_ || random_ || which < base_) return false;
+    taken_[which].limit = taken_[which].count;
+    return true;
+  }
+
   /// What the next choice, if it is one that was made before, was said to mean; taken with it.
   std::optional<meaning> take_known(choice_kind kind) {
     if (next_ >= taken_.size()) return std::nullopt;

@@ -30,6 +30,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace lockyard::model {
@@ -127,6 +128,10 @@ class execution {
   }
   /// Whether a loop may wait so.
   [[nodiscard]] bool may_repeat() noexcept;
+  /// A loop begins that counts, and is run far without anything new.
+  long_run begin_long_run(std::uint64_t state);
+  /// Whether it has run so many turns that it counts as endless.
+  bool has_no_end(const long_run& run, std::uint32_t turns);
   /// Only a wake that has one of the bits in common with the sleeper ends its sleep.
   sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
                   std::source_location where, std::uint32_t bits = any_bit);
@@ -467,8 +472,9 @@ class execution {
   std::vector<std::pair<int, thread_index>> awake_;
   cap_set reached_;
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
-  bool is_redundant_ = false;     ///< an execution without the last step has the same future
-  bool has_given_up_ = false;     ///< a thread has; the execution has no end to look at
+  std::unordered_set<std::uint64_t> endless_;  ///< states in which a loop without end begins
+  bool is_redundant_ = false;  ///< an execution without the last step has the same future
+  bool has_given_up_ = false;  ///< a thread has; the execution has no end to look at
   bool program_has_ended_ = false;
   verdict verdict_ = verdict::passed;
   std::string what_;

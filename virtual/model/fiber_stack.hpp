@@ -36,7 +36,10 @@ class fiber_stack {
   }
 
  private:
-  static std::size_t guard() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+  static std::size_t guard() noexcept {
+    static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return page;
+  }
 
   void* memory_;
 };

@@ -17,8 +17,10 @@ namespace lockyard::model {
 
 namespace {
 
-/// After so many pauses a loop that counts them is taken for one that does not end.
-constexpr std::uint32_t most_rushed = 20'000;
+/// After so many turns a loop that counts them is taken for one that does not end.
+constexpr std::uint32_t most_turns = 20'000;
+/// So far is it run if it is known to have no end: other turns may differ from the first ones.
+constexpr std::uint32_t turns_of_endless = 256;
 
 void mix(hash128& all, const view& of, std::size_t locations, thread_index self) {
   for (std::size_t i = 0; i < locations; ++i) all.mix(of.oldest[i]);
@@ -140,7 +142,8 @@ void execution::pause(std::source_location where) {
   thread_record& thread = me();
   if (thread.undisturbed) note_unordered();  // others run in the middle of the section
   if (thread.rushes) {
-    if (++thread.repeats.rushed_pauses < most_rushed) return thread.reads.clear();
+    if (!has_no_end(thread.repeats.rush, ++thread.repeats.rushed_pauses))
+      return thread.reads.clear();
     event(paused, 2, 0);  // ends the rush
     // The loop may pause in several places, so what it reads in between is not all.
     thread.reads.insert(thread.reads.end(), thread.repeats.loop.begin(), thread.repeats.loop.end());
@@ -243,6 +246,12 @@ void execution::rush(std::source_location where) {
   thread_record& thread = me();
   const bool may_refresh = pause_is_over(thread) && !thread.reads.empty();
   if (may_refresh && choose(choice_kind::time, 2, where) == 0) return refresh(thread, where);
+  hash128 state = state_of_stack(thread);
+  for (const read_before& each : thread.reads) {
+    state.mix(memory_.at(each.where).name);
+    state.mix(memory_.at(each.where).messages[each.which].value);
+  }
+  thread.repeats.rush = begin_long_run(state.low);
   thread.rushes = true;
   thread.repeats.rushed_pauses = 0;
   thread.repeats.rushed_loads = 0;
@@ -250,11 +259,26 @@ void execution::rush(std::source_location where) {
   if (account_ != nullptr) tell(where, "keeps pausing, and sees nothing new");
 }
 
+long_run execution::begin_long_run(std::uint64_t state) {
+  const bool is_endless = is_repeated(endless_.contains(state));
+  return {.state = state, .choice = by_->used() - 1, .is_endless = is_endless};
+}
+
+bool execution::has_no_end(const long_run& run, std::uint32_t turns) {
+  if (turns < (run.is_endless ? turns_of_endless : most_turns)) return false;
+  if (!run.is_endless) endless_.insert(run.state);
+  if (!run.is_endless && by_->reopen(run.choice)) {
+    is_redundant_ = true;  // the next execution finds the loop endless
+    for (;;) switch_out();
+  }
+  return true;
+}
+
 /// In a loop that is run to its end a load sees what it saw before. A word that the loop did not
 /// look at ends that, and so does a loop that no longer pauses.
 std::optional<std::uint64_t> execution::load_again(location_index from) {
   thread_record& thread = me();
-  if (!thread.rushes || ++thread.repeats.rushed_loads > 8 * most_rushed) return std::nullopt;
+  if (!thread.rushes || ++thread.repeats.rushed_loads > 8 * most_turns) return std::nullopt;
   const auto& loop = thread.repeats.loop;
   const auto last = std::ranges::find(loop.rbegin(), loop.rend(), from, &read_before::where);
   if (last == loop.rend()) return std::nullopt;

@@ -54,6 +54,14 @@ struct read_before {
   message_index which;
 };
 
+/// A loop that counts is run far at once. Whether it has an end is found out once for each state in
+/// which that begins; from then on a loop without end is run less far.
+struct long_run {
+  std::uint64_t state = 0;
+  std::size_t choice = 0;
+  bool is_endless = false;
+};
+
 /// Reads of plain data since the thread last did something that such a loop does not do.
 struct plain_loop {
   std::uint32_t reads = 0;
@@ -82,7 +90,8 @@ struct repetition {
   hash128 knowledge;                ///< then
   std::vector<hash128> at_pauses;   ///< the states at its pauses, since it last learned or acted
   hash128 known_at_pause;           ///< the knowledge at the last pause
-  std::uint32_t rushed_pauses = 0;  ///< of the loop that is run to its end at once
+  long_run rush;                    ///< of the loop that is run to its end at once
+  std::uint32_t rushed_pauses = 0;  ///< of that loop
   std::uint32_t rushed_loads = 0;
   std::vector<read_before> loop;  ///< what that loop reads
   std::vector<read_before> all_reads;

@@ -7,7 +7,7 @@ namespace lockyard::plain {
 
 /// Keys stay where they are, so a key that has found no room finds none later.
 fact_table::entry* fact_table::place_of(std::uint64_t key) const {
-  table& all = *static_cast<table*>(memory_.at());  // of zeroes, which are entries without a key
+  table& all = *static_cast<table*>(memory_.at());  // zeroes: entries without a key
   model::hash128 hash;
   hash.mix(key);
   for (std::size_t i = 0; i < most_probes; ++i) {

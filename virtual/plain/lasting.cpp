@@ -56,7 +56,7 @@ constexpr unsigned notes_reads = 2;    ///< only writes that are left out confli
 }  // namespace
 
 lasting_memory& lasting() {
-  static lasting_memory all;  // of all processes that search
+  static lasting_memory all;  // all processes that search share it
   return all;
 }
 

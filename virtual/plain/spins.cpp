@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <csetjmp>
 #include <cstring>
 #include <mutex>
@@ -19,8 +20,8 @@ namespace {
 
 /// A loop that counts is followed attempt by attempt so often, and then to its end.
 constexpr unsigned most_counted = 4;
-/// After so many attempts a loop that counts them is taken for one that does not end.
-constexpr unsigned most_skipped = 20'000;
+/// So many attempts are compared with the one before each, and then fewer and fewer.
+constexpr unsigned most_compared = 64;
 
 struct guarded_lines {
   std::mutex guard;
@@ -80,7 +81,7 @@ model::hash128 hash_of(std::span<const std::byte> bytes) {
 }
 
 [[gnu::noinline]] void note_caller() {
-  if (!is_active()) return;
+  if (!is_active() || !execution::current()->may_repeat()) return;
   const auto* const frame = static_cast<const std::byte*>(__builtin_frame_address(0));
   const auto on_stack = execution::current()->find_on_stack(frame);
   if (!on_stack) return;
@@ -211,26 +212,38 @@ void spins::rewrite(std::uintptr_t at, std::size_t size) {
   if (has_states && !rewritten_.note(reinterpret_cast<const void*>(at), size)) act();
 }
 
+/// Its result alone decides whether states are compared: a counter in a register would be a part of
+/// them.
+[[gnu::noinline]] bool spins::is_compared() const {
+  return repeated_ <= most_compared || std::has_single_bit(repeated_) ||
+         std::has_single_bit(repeated_ - 1);
+}
+
 spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand) {
   const bool is_repeated = futile_.from == from && futile_.at == at && futile_.operand == operand;
-  clear_dead_stack();
-  worker::mine().memory.functions.note_comparison();
-  model::hash128 all;
-  all.mix(local_state());
-  rewritten_.mix_changes(all);
-  const bool seems_same_state = all.low == std::exchange(state_, all.low);
+  execution& now = *execution::current();
+  if (!is_repeated || is_compared()) {
+    clear_dead_stack();
+    worker::mine().memory.functions.note_comparison();
+    model::hash128 all;
+    all.mix(local_state());
+    rewritten_.mix_changes(all);
+    const bool seems_same_state = all.low == std::exchange(state_, all.low);
+    if (is_repeated && now.is_repeated(seems_same_state)) return attempt::await;
+  }
   const bool fills = rewritten_.size() != std::exchange(places_, rewritten_.size());
-  if (!is_repeated) {
+  if (!is_repeated || fills) {
     repeated_ = 0;
     return attempt::make;
   }
-  if (execution::current()->is_repeated(seems_same_state) || repeated_ > most_skipped)
-    return attempt::await;
-  if (fills) {
-    repeated_ = 0;
-    return attempt::make;
+  if (++repeated_ <= most_counted) return attempt::make;
+  if (repeated_ == most_counted + 1) {
+    model::hash128 all;
+    for (const std::uint64_t each : {state_, std::uint64_t{at}, operand, futile_.found})
+      all.mix(each);
+    run_ = now.begin_long_run(all.low);
   }
-  return ++repeated_ > most_counted ? attempt::skip : attempt::make;
+  return now.has_no_end(run_, repeated_) ? attempt::await : attempt::skip;
 }
 
 void spins::note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,

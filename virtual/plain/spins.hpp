@@ -139,6 +139,7 @@ class spins {
     bool has_paused;  ///< since
   };
   void note_pause();
+  [[nodiscard]] bool is_compared() const;
   [[nodiscard]] bool waits_for_nothing(const void* from, std::uintptr_t at,
                                        std::source_location where);
   [[nodiscard]] bool may_be_left_out(const last_look& since) const;
@@ -159,6 +160,7 @@ class spins {
   std::uint64_t state_ = 0;  ///< at the last read-modify-write
   std::size_t places_ = 0;   ///< that were rewritten then
   unsigned repeated_ = 0;
+  model::long_run run_;  ///< counts skipped attempts
   bool is_excused_ = false;
   const void* failed_ = nullptr;
 };

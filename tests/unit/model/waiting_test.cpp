@@ -263,6 +263,32 @@ TEST(Pause, in_two_places_of_a_loop_that_counts_waits_for_the_words_of_both) {
   }
 }
 
+unsigned turns = 0;  ///< in all executions together
+
+TEST(Pause, of_an_endless_loop_that_counts_is_followed_far_once_for_each_state) {
+  const auto counts = [](bench& t) {
+    unsigned i = 0;
+    for (; t.x.load(acq) == 0; ++i) {
+      ++turns;
+      model::pause();
+    }
+    t.r = i > 0 ? 1 : 0;
+  };
+  const auto adds = [](bench& t) {
+    for (unsigned i = 0; i < 3; ++i) t.y.fetch_add(1, order::acq_rel);
+  };
+  const auto adds_and_sets = [](bench& t) {
+    for (unsigned i = 0; i < 3; ++i) t.y.fetch_add(1, order::acq_rel);
+    t.x.store(1, rel);
+  };
+  turns = 0;
+  const auto all = all_of<counts, adds, adds_and_sets>();
+  EXPECT_EQ(all.result.result, verdict::passed) << all.result.what;
+  EXPECT_EQ(all.values, (std::set{0U, 1U}));
+  EXPECT_GT(turns, 20'000U);
+  EXPECT_LT(turns, 100'000U) << all.result.executions;
+}
+
 /// Leaves no difference between two turns of a loop but the one in memory.
 [[gnu::noinline]] void clear_stack() {
   volatile std::byte dead[2000] = {};  // NOLINT(*-avoid-c-arrays): an array is not volatile
