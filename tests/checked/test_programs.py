@@ -40,6 +40,7 @@ QUICK = {
     "mcs_lock.c",
     "memory_resource.cpp",
     "nondet_branches.c",
+    "polls_in_blocks.c",
     "same_value.c",
     "shared_pointer_functions.cpp",
     "static_destructor.cpp",

@@ -151,6 +151,9 @@ upcoming execution::upcoming_of(const thread_record& of) const {
                          !may_meet_others(upcoming::awaits, of);
     return goes_on ? upcoming::alone : upcoming::awaits;
   }
+  if (of.now == status::repeating && (of.reads.empty() || has_changed_data(of))) {
+    return upcoming::alone;  // the thread goes on, and no more
+  }
   if (of.now != status::ready) return upcoming::other;
   const upcoming next = of.next.does;
   switch (next) {

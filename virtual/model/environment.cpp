@@ -158,6 +158,7 @@ void execution::change_plain(plain_record& data, std::source_location where) {
   }
   data.writer = running_;
   data.written = moment();
+  data.changed = {.by = running_, .number = ++changes_of_data_};
   // An interleaving begins with the threads; the making of the client needs no line.
   if (account_ != nullptr && !is_set_up()) {
     tell(where, "writes " + described(data), {.kind = "plain write", .data = &data});

@@ -102,6 +102,7 @@ void execution::reset() {
   turn_left_ = 0;
   spurious_left_ = settings_.spurious_wakes;
   sleeps_ = 0;
+  changes_of_data_ = 0;
   timeouts_left_ = settings_.timeouts;
   hours_ = 0;
   short_spins_left_ = settings_.short_spins;

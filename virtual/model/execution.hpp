@@ -126,6 +126,29 @@ class execution {
   [[nodiscard]] const place& place_of_read(std::size_t number) noexcept {
     return memory_.at(me().repeats.all_reads[number].where).lies;
   }
+  [[nodiscard]] read_before read_number(std::size_t number) noexcept {
+    return me().repeats.all_reads[number];
+  }
+  /// Whether a thread that could wait for a change makes another turn before.
+  [[nodiscard]] bool goes_on(std::source_location where) {
+    return choose(choice_kind::time, 2, where) == 1;
+  }
+  /// Another execution has the same faults as this one.
+  [[noreturn]] void leave_out() {
+    is_redundant_ = true;
+    for (;;) switch_out();  // never continued
+  }
+  /// The number of changes of data in this execution, and the last change of data.
+  [[nodiscard]] std::uint64_t changes_of_data() const noexcept { return changes_of_data_; }
+  [[nodiscard]] const last_change& last_change_of(std::size_t data) const {
+    return plains_[data].changed;
+  }
+  /// The number of the change by which data became the word.
+  [[nodiscard]] std::uint64_t change_to_word(location_index which) const {
+    return memory_.at(which).adopted;
+  }
+  /// The record of the data is no longer the one of its memory.
+  void note_replaced(std::size_t data) noexcept { plains_[data].is_alive = false; }
   /// Whether a loop may wait so.
   [[nodiscard]] bool may_repeat() noexcept;
   /// A loop begins that counts, and is run far without anything new.
@@ -337,13 +360,14 @@ class execution {
   void rush(std::source_location where);
   void note_read(location_index from, message_index which);
   [[nodiscard]] bool leaves_turns_out() const;
-  [[nodiscard]] bool has_news_of_loop(const thread_record& of);
+  [[nodiscard]] bool has_news_of_loop(const thread_record& of) const;
+  [[nodiscard]] bool has_changed_data(const thread_record& of) const;
   std::optional<std::uint64_t> load_again(location_index from);
   std::optional<std::uint64_t> fail_again(location_index on, std::uint64_t expected);
   [[nodiscard]] bool may_fail_for_no_reason(std::uint64_t site);
   void note_failure(std::uint64_t site);
   void end_failures_in_a_row(std::uint64_t site);
-  [[nodiscard]] bool is_newest(const read_before& each) {
+  [[nodiscard]] bool is_newest(const read_before& each) const {
     return memory_.at(each.where).order.back() == each.which;
   }
   void reach(cap which) { reached_.set(static_cast<std::size_t>(which)); }
@@ -442,6 +466,7 @@ class execution {
   unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
   unsigned spurious_left_ = 0;
   unsigned sleeps_ = 0;
+  std::uint64_t changes_of_data_ = 0;
   unsigned timeouts_left_ = 0;
   std::uint64_t hours_ = 0;  ///< by jumps of the time, and by deadlines that have passed
   unsigned short_spins_left_ = 0;

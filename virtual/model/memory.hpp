@@ -75,6 +75,7 @@ struct location {
   place lies;
   word_users users;
   bool is_alive;
+  std::uint64_t adopted = 0;  ///< the number of the change that made the word of data
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }
   /// Puts a message at a place of the modification order; returns its index.

@@ -14,8 +14,12 @@ namespace lockyard::model {
 std::size_t execution::new_bytes(std::source_location where, const place& lies,
                                  std::optional<origin> written) {
   const origin by = written.value_or(origin{.thread = setter_, .event = 0});
-  plains_.push_back(
-      {.where = where, .writer = by.thread, .written = by.event, .readers = {}, .lies = lies});
+  plains_.push_back({.where = where,
+                     .writer = by.thread,
+                     .written = by.event,
+                     .readers = {},
+                     .lies = lies,
+                     .changed = {.by = running_, .number = written ? ++changes_of_data_ : 0}});
   return plains_.size() - 1;
 }
 
@@ -82,6 +86,7 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
   if (by.thread == running_ && me().events < by.event) event(created, 0, 0);
   const location_index made = with_known_users(memory_.create(name, value, by, {}, where, lies));
   memory_.at(made).read_as_plain = readers;
+  memory_.at(made).adopted = ++changes_of_data_;
   return made;
 }
 
@@ -115,6 +120,7 @@ std::uint64_t execution::read_word_as_plain(location_index which, std::source_lo
          where);
   }
   at.read_as_plain.of[running_] = moment();
+  me().repeats.all_reads.push_back({which, at.order.back()});
   if (account_ != nullptr) {
     tell(where, "reads " + described(which) + " without an atomic access",
          {.kind = "plain read", .word = which});

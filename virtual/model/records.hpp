@@ -42,6 +42,12 @@ enum class status : std::uint8_t {
 /// How a thread goes on.
 enum class variant : std::uint8_t { run, time_out, spurious };
 
+/// The last change of data: its thread, and the number of the change among all of an execution.
+struct last_change {
+  thread_index by = 0;
+  std::uint64_t number = 0;
+};
+
 /// Data that is accessed without atomic operations.
 struct plain_record {
   std::source_location where;
@@ -50,6 +56,7 @@ struct plain_record {
   clock readers;
   place lies{};
   bool is_alive = true;
+  last_change changed{};
 };
 /// A deadline.
 struct end_of_wait {

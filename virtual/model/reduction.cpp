@@ -73,6 +73,7 @@ bool execution::has_news(const thread_record& of, std::size_t look, location_ind
 /// Whether the thread may run here.
 bool execution::is_awake(thread_record& of) {
   if (!of.deferred.is_on) return true;
+  if (of.now == status::repeating && has_changed_data(of)) return true;
   switch (upcoming_of(of)) {
     case upcoming::reads:
     case upcoming::changes: return has_news(of, 0, of.next.where);

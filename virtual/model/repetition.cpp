@@ -195,8 +195,16 @@ void execution::repeat(const turn& last, std::source_location where) {
   thread_record& thread = me();
   const std::span reads = std::span{thread.repeats.all_reads}.subspan(last.reads_before);
   thread.reads.assign(reads.begin(), reads.end());
+  // A lock that knows its owner is read as it is taken.
+  std::erase_if(thread.reads, [&](const read_before& each) {
+    return std::ranges::find(last.locks, each.where) != last.locks.end();
+  });
   thread.repeats.may_be_left_out = last.may_be_left_out;
   thread.repeats.asks_time = last.asks_time;
+  thread.repeats.data.assign(last.data.begin(), last.data.end());
+  thread.repeats.locks.assign(last.locks.begin(), last.locks.end());
+  thread.repeats.changes_before = changes_of_data_;
+  thread.repeats.has_news = last.has_news;
   thread.now = status::repeating;
   thread.yields = true;
   thread.next = {};
@@ -207,10 +215,12 @@ void execution::repeat(const turn& last, std::source_location where) {
   thread.now = status::ready;
   event(paused, static_cast<std::uint64_t>(status::repeating), 0);
   if (account_ != nullptr) tell(where, "pause");
-  done_.has_paused = true;
-  for (const read_before& each : thread.reads) note_newest(each.where);
   thread.repeats.time_has_passed = last.asks_time && !has_news_of_loop(thread);
-  refresh(thread, where);
+  if (!has_changed_data(thread) && !thread.reads.empty()) {
+    done_.has_paused = true;
+    for (const read_before& each : thread.reads) note_newest(each.where);
+    refresh(thread, where);
+  }
   thread.reads.clear();
 }
 
@@ -220,9 +230,28 @@ bool execution::leaves_turns_out() const {
   return reduces() && !by_->is_translated() && !takes_turns_from_;
 }
 
-/// Whether one of the words has a newer message, or the clock shows more than before.
-bool execution::has_news_of_loop(const thread_record& of) {
-  return pause_is_over(of) || (of.repeats.asks_time && of.repeats.hours != hours_);
+/// Whether another turn might do something else than the last one: something that it has read has
+/// changed, or the clock shows more than before.
+bool execution::has_news_of_loop(const thread_record& of) const {
+  const bool sees_time = of.repeats.asks_time && of.repeats.hours != hours_;
+  return sees_time || has_changed_data(of) ||
+         std::ranges::any_of(of.reads, [this](const read_before& each) {
+           return !is_newest(each) || !memory_.at(each.where).is_alive;
+         });
+}
+
+/// Data that the turn has read, or a lock that it has taken, is no longer the same. A thread that
+/// sees that waits for nothing: whatever it could have read before, it may still read.
+bool execution::has_changed_data(const thread_record& of) const {
+  const auto self = static_cast<thread_index>(&of - threads_.data());
+  const repetition& last = of.repeats;
+  const auto is_another = [&](std::size_t which) {
+    const plain_record& data = plains_[which];
+    return !data.is_alive || (data.changed.by != self && data.changed.number > last.changes_before);
+  };
+  const auto has_ended = [&](location_index lock) { return !memory_.at(lock).is_alive; };
+  return last.has_news || std::ranges::any_of(last.data, is_another) ||
+         std::ranges::any_of(last.locks, has_ended);
 }
 
 /// Chooses the word of which the thread sees something newer: others may stay as they are.

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace lockyard::model {
@@ -52,6 +53,8 @@ inline constexpr std::uint32_t any_bit = ~0U;
 struct read_before {
   location_index where;
   message_index which;
+
+  bool operator==(const read_before&) const = default;
 };
 
 /// A loop that counts is run far at once. Whether it has an end is found out once for each state in
@@ -72,11 +75,15 @@ struct plain_loop {
 };
 
 /// A turn of a loop that has come back to where it was, without having done anything that others
-/// can see.
+/// can see, besides taking locks and giving them back.
 struct turn {
   std::size_t reads_before;  ///< that the thread had made
   bool may_be_left_out;      ///< no fault concerns its reads, apart from reads of its first word
   bool asks_time;
+  /// Where it has taken locks, others may change data that it has read without a race.
+  std::span<const std::size_t> data;
+  std::span<const location_index> locks;
+  bool has_news;  ///< some of the data has changed since it was read
 };
 
 /// What tells whether a thread comes back to where it was.
@@ -95,10 +102,14 @@ struct repetition {
   std::uint32_t rushed_loads = 0;
   std::vector<read_before> loop;  ///< what that loop reads
   std::vector<read_before> all_reads;
-  bool may_be_left_out = false;  ///< the last turn of a loop
-  bool asks_time = false;        ///< in that turn
-  bool time_has_passed = false;  ///< when the thread asks next
-  std::uint64_t hours = 0;       ///< that the thread has seen on its clock
+  bool may_be_left_out = false;       ///< the last turn of a loop
+  bool asks_time = false;             ///< in that turn
+  bool time_has_passed = false;       ///< when the thread asks next
+  std::uint64_t hours = 0;            ///< that the thread has seen on its clock
+  std::vector<std::size_t> data;      ///< that it has read without an atomic access
+  std::vector<location_index> locks;  ///< that it has taken
+  std::uint64_t changes_before = 0;   ///< of data, when the thread began to wait
+  bool has_news = false;              ///< some of it had changed then
   /// What the thread would read in an attempt that it does not make again; nothing if it has acted.
   std::optional<read_before> skipped;
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none

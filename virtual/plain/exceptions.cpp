@@ -79,6 +79,7 @@ void* __wrap___cxa_allocate_exception(std::size_t bytes) noexcept {
     lockyard::plain::now().note_unordered();  // the memory may be an earlier exception's
     const auto begin = reinterpret_cast<std::uintptr_t>(object);
     lockyard::plain::worker::mine().memory.forget(begin, begin + bytes);
+    lockyard::plain::worker::mine().loop().note_hidden_change();
   }
   return object;
 }

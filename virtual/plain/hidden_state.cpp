@@ -164,6 +164,16 @@ bool may_hide_state(const ElfW(Dyn) * dynamic) {
   return !names || !std::ranges::all_of(*names, is_known);
 }
 
+bool asks_for_locks(const ElfW(Dyn) * dynamic) {
+  const auto names = undefined_names(tables{dynamic});
+  return !names || std::ranges::any_of(*names, [](std::string_view each) {
+    return is_in(
+        "__wrap_pthread_mutex_trylock __wrap_pthread_rwlock_tryrdlock "
+        "__wrap_pthread_rwlock_trywrlock __wrap_pthread_spin_trylock",
+        each);
+  });
+}
+
 bool may_end_statics(const ElfW(Dyn) * dynamic) {
   const auto names = names_in_known_libraries(dynamic);
   return names && std::ranges::all_of(*names, [](std::string_view each) {

@@ -19,6 +19,9 @@ bool may_hide_state(const ElfW(Dyn) * dynamic);
 /// initialisation has left nothing in a library that they could give back.
 bool may_end_statics(const ElfW(Dyn) * dynamic);
 
+/// Whether a module asks whether a lock of the C library is free, by an attempt to take it.
+bool asks_for_locks(const ElfW(Dyn) * dynamic);
+
 /// Whether several threads may own one exception of a module. The last one that gives it up runs
 /// its destructor, and only the library knows which one that is.
 bool shares_exceptions(const ElfW(Dyn) * dynamic);

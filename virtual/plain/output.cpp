@@ -22,7 +22,7 @@ int print(std::FILE* to, const char* form, std::va_list more, const void* pc) {
   read_text(form, without_limit, pc);
   std::va_list again;
   va_copy(again, more);
-  if (!read_texts(form, again, pc) && is_active()) now().note_unseen();
+  if (!read_texts(form, again, pc) && is_active()) note_unseen();
   va_end(again);
   return std::vfprintf(to, form, more);
 }

@@ -37,7 +37,8 @@ struct loaded_modules {
   bool hides_state = false;
   std::size_t module = 0;  ///< the dynamic linker's number
   thread_variables per_thread{};
-  bool is_silent = false;  ///< some code that is called may use memory unseen
+  bool is_silent = false;       ///< some code that is called may use memory unseen
+  bool asks_for_locks = false;  ///< whether they are free
   std::optional<std::string> refused;
 };
 
@@ -200,6 +201,10 @@ bool is_of_module(std::uintptr_t at) {
   return loaded().base <= at && at < loaded().end;
 }
 
+bool may_wait_for_data() {
+  return !loaded().is_silent && !loaded().hides_state && !loaded().asks_for_locks;
+}
+
 bool may_share_exceptions() {
   return loaded().shares_exceptions;
 }
@@ -244,6 +249,7 @@ std::vector<entry> load_module(const std::string& path) {
   loaded().hides_state = may_hide_state(map->l_ld);
   exit_calls::add_last(*map);
   if (!may_end_statics(map->l_ld)) exit_calls::forget_initial();
+  loaded().asks_for_locks = asks_for_locks(map->l_ld);
   loaded().shares_exceptions = shares_exceptions(map->l_ld);
   if (const auto used = earlier_heap().used(0); !used.empty()) {
     loaded().data.push_back({used.data(), {used.begin(), used.end()}});

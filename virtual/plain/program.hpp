@@ -74,6 +74,10 @@ inline bool is_active() noexcept {
 /// Whether an address is in a module's code or variables.
 bool is_of_module(std::uintptr_t at);
 
+/// Whether a turn that takes locks may be futile: the checker sees all that the module's code
+/// reads, and no attempt tells whether another thread holds a lock.
+bool may_wait_for_data();
+
 /// Whether several threads may own an exception of the module (hidden_state.hpp).
 bool may_share_exceptions();
 

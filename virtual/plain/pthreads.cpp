@@ -36,7 +36,7 @@ std::optional<int> take_again(pthread_mutex_t* mutex, location_index word, int o
   const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
   if ((held & 0xff) != me_as_owner()) return std::nullopt;
   if (kind == PTHREAD_MUTEX_ERRORCHECK) return otherwise;
-  worker::mine().loop().act();
+  worker::mine().loop().enter(word);
   now().store(word, held + holds_once_more, std::memory_order_relaxed, where);
   return 0;
 }
@@ -47,8 +47,8 @@ void note_taken(pthread_mutex_t* mutex, location_index word, const void* pc) {
 
 int lock(pthread_mutex_t* mutex, bool has_limit, const void* pc) {
   const std::source_location where = place_of(pc);
-  worker::mine().loop().act();
   const location_index word = word_of_system(mutex, where);
+  if (has_limit) worker::mine().loop().act();
   if (const auto again = take_again(mutex, word, EDEADLK, where)) return *again;
   const model::look is_free{.where = word,
                             .order = std::memory_order_acquire,
@@ -58,6 +58,12 @@ int lock(pthread_mutex_t* mutex, bool has_limit, const void* pc) {
   const auto found = now().await(std::span{&is_free, 1}, deadline, me_as_owner(), where);
   if (!found) return ETIMEDOUT;
   note_taken(mutex, word, pc);
+  if (has_limit) {
+    worker::mine().loop().act();
+  } else {
+    worker::mine().loop().enter(word);
+  }
+  clear_dead_stack();
   return 0;
 }
 
@@ -75,11 +81,18 @@ int try_lock(pthread_mutex_t* mutex, const void* pc) {
   return 0;
 }
 
+}  // namespace
+
+int lock_in_loop(pthread_mutex_t* mutex, const void* pc) {
+  worker::mine().loop().look_at_lock(pc, reinterpret_cast<std::uintptr_t>(mutex), place_of(pc));
+  return lock(mutex, false, pc);
+}
+
 int unlock(pthread_mutex_t* mutex, std::source_location where) {
-  worker::mine().loop().act();
   const location_index word = word_of_system(mutex, where);
   if (kind_of(mutex) == PTHREAD_MUTEX_ERRORCHECK &&
       (now().load(word, std::memory_order_relaxed, where) & 0xff) != me_as_owner()) {
+    worker::mine().loop().act();
     return EPERM;
   }
   const model::change release{
@@ -90,8 +103,12 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
   if ((held & 0xff) != me_as_owner()) {
     now().fail(model::verdict::assertion, "unlocks a mutex that the thread does not hold", where);
   }
+  worker::mine().loop().leave(word);
+  clear_dead_stack();
   return 0;
 }
+
+namespace {
 
 /// A condition variable has one mutex at a time ([thread.condition.condvar], POSIX).
 void check_mutex(location_index sleeps_on, const pthread_mutex_t* mutex,
@@ -110,6 +127,7 @@ void check_mutex(location_index sleeps_on, const pthread_mutex_t* mutex,
 int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, const void* pc) {
   const std::source_location where = place_of(pc);
   const location_index sleeps_on = word_of_system(on, where);
+  worker::mine().loop().act();
   if (const int error = unlock(mutex, where); error != 0) return error;
   const auto deadline = deadline_if(has_limit);
   const auto end = [&] {
@@ -142,9 +160,12 @@ void leave(void* mutex, void* on, const void* pc) {
 // NOLINTBEGIN(bugprone-reserved-identifier): the names are the linker's.
 extern "C" {
 
+using lockyard::plain::without_traces;
+
 int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_lock(mutex);
-  return lockyard::plain::lock(mutex, false, LOCKYARD_PC);
+  LOCKYARD_NOTE_CALLER;
+  return without_traces(lockyard::plain::lock_in_loop(mutex, LOCKYARD_PC));
 }
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t* mutex, const std::timespec* /*limit*/) {
   return lockyard::plain::lock(mutex, true, LOCKYARD_PC);
@@ -160,7 +181,7 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
 }
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_unlock(mutex);
-  return lockyard::plain::unlock(mutex, LOCKYARD_HERE);
+  return without_traces(lockyard::plain::unlock(mutex, LOCKYARD_HERE));
 }
 int __wrap_pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
   lockyard::plain::write_bytes(mutex, sizeof *mutex, LOCKYARD_PC);

@@ -38,10 +38,14 @@ enum class wait : std::uint8_t { none, to_the_end, limited };
 bool add_when(const void* object, test passes, std::uint64_t addend, wait how, const void* pc) {
   const std::source_location where = place_of(pc);
   spins& loop = worker::mine().loop();
+  const bool is_lock = passes != &is_positive;
+  const bool is_section = is_lock && how == wait::to_the_end;
   if (how == wait::none) {
     // A loop of attempts that fail is a spin.
     const auto line = static_cast<std::uintptr_t>(where.line());
     loop.look(reinterpret_cast<const void*>(line), reinterpret_cast<std::uintptr_t>(object), where);
+  } else if (is_section) {
+    loop.look_at_lock(pc, reinterpret_cast<std::uintptr_t>(object), where);
   } else {
     loop.act();
   }
@@ -65,20 +69,21 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how, c
                                              std::memory_order_relaxed, false, where);
     with_the_wait.reset();
     if (!done) continue;
-    loop.act();
-    if (passes != &is_positive) {
-      worker::mine().locks.note(object, lock_form::read_write, word, pc);
+    if (is_section) {
+      loop.enter(word);
+    } else {
+      loop.act();
     }
+    if (is_lock) worker::mine().locks.note(object, lock_form::read_write, word, pc);
+    clear_dead_stack();
     return true;
   }
 }
 
-std::uint64_t subtract(const void* object, std::uint64_t what, std::source_location where) {
-  worker::mine().loop().act();
+void subtract(location_index word, std::uint64_t what, std::source_location where) {
   const model::change release{
       .apply = [](std::uint64_t found, std::uint64_t by) { return found - by; }, .operand = what};
-  return now().exchange_by(word_of_system(object, where), release, std::memory_order_release,
-                           where);
+  now().exchange_by(word, release, std::memory_order_release, where);
 }
 
 int unlock_rwlock(const void* lock, std::source_location where) {
@@ -89,7 +94,9 @@ int unlock_rwlock(const void* lock, std::source_location where) {
   if (held == 0 || (is_writer && held != me_as_writer())) {
     now().fail(model::verdict::assertion, "unlocks a lock that the thread does not hold", where);
   }
-  subtract(lock, is_writer ? held : 1, where);
+  subtract(word, is_writer ? held : 1, where);
+  worker::mine().loop().leave(word);
+  clear_dead_stack();
   return 0;
 }
 
@@ -151,6 +158,7 @@ using lockyard::plain::me_as_writer;
 using lockyard::plain::to_result;
 using lockyard::plain::to_status;
 using lockyard::plain::wait;
+using lockyard::plain::without_traces;
 
 #define LOCKYARD_WRITES(name, how, otherwise, ...)                                                \
   int __wrap_pthread_rwlock_##name(pthread_rwlock_t* lock __VA_ARGS__) {                          \
@@ -162,11 +170,19 @@ using lockyard::plain::wait;
     return to_status(add_when(lock, &lockyard::plain::has_no_writer, 1, how, LOCKYARD_PC), \
                      otherwise);                                                           \
   }
-LOCKYARD_WRITES(wrlock, wait::to_the_end, 0)
+int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  LOCKYARD_NOTE_CALLER;
+  add_when(lock, &lockyard::plain::is_zero, me_as_writer(), wait::to_the_end, LOCKYARD_PC);
+  return without_traces(0);
+}
 LOCKYARD_WRITES(trywrlock, wait::none, EBUSY)
 LOCKYARD_WRITES(timedwrlock, wait::limited, ETIMEDOUT, , const std::timespec*)
 LOCKYARD_WRITES(clockwrlock, wait::limited, ETIMEDOUT, , clockid_t, const std::timespec*)
-LOCKYARD_READS(rdlock, wait::to_the_end, 0)
+int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
+  LOCKYARD_NOTE_CALLER;
+  add_when(lock, &lockyard::plain::has_no_writer, 1, wait::to_the_end, LOCKYARD_PC);
+  return without_traces(0);
+}
 LOCKYARD_READS(tryrdlock, wait::none, EBUSY)
 LOCKYARD_READS(timedrdlock, wait::limited, ETIMEDOUT, , const std::timespec*)
 LOCKYARD_READS(clockrdlock, wait::limited, ETIMEDOUT, , clockid_t, const std::timespec*)
@@ -190,9 +206,10 @@ int __wrap_pthread_spin_destroy(pthread_spinlock_t* lock) {
   return lockyard::plain::end_of_system_lock(const_cast<int*>(lock), sizeof *lock, LOCKYARD_HERE);
 }
 int __wrap_pthread_spin_lock(pthread_spinlock_t* lock) {
+  LOCKYARD_NOTE_CALLER;
   add_when(const_cast<int*>(lock), &lockyard::plain::is_zero, me_as_writer(), wait::to_the_end,
            LOCKYARD_PC);
-  return 0;
+  return without_traces(0);
 }
 int __wrap_pthread_spin_trylock(pthread_spinlock_t* lock) {
   return to_status(add_when(const_cast<int*>(lock), &lockyard::plain::is_zero, me_as_writer(),
@@ -211,7 +228,10 @@ int __wrap_sem_destroy(sem_t* semaphore) {
   return lockyard::plain::end_of_system_object(semaphore, sizeof *semaphore, LOCKYARD_HERE);
 }
 int __wrap_sem_post(sem_t* semaphore) {
-  lockyard::plain::subtract(semaphore, ~std::uint64_t{0}, LOCKYARD_HERE);
+  using namespace lockyard::plain;
+  const auto where = LOCKYARD_HERE;
+  worker::mine().loop().act();
+  subtract(word_of_system(semaphore, where), ~std::uint64_t{0}, where);
   return 0;
 }
 #define LOCKYARD_TAKES(name, how, reason, ...)                                                   \

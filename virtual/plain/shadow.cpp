@@ -160,6 +160,7 @@ void shadow::split(std::uintptr_t at) {
   across->second = {left, now().copy_bytes(whole.which, place_at(across->first, left)), false,
                     whole.is_written};
   cells_[at] = {right, now().copy_bytes(whole.which, place_at(at, right)), false, whole.is_written};
+  now().note_replaced(whole.which);
 }
 
 void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
@@ -257,6 +258,34 @@ const shadow::cell& shadow::adopt(std::uintptr_t base, unsigned unit, std::sourc
                          .which = made,
                          .is_word = true,
                          .was_unwritten = holds_nothing(base, unit, written)};
+}
+
+bool shadow::add_data(std::uintptr_t first, std::uintptr_t end, std::uint64_t changes_before,
+                      std::vector<std::size_t>& to) {
+  // The variables of a function on the own stack end with it, and are part of the thread's state.
+  const auto on_stack = now().find_on_stack(pointer(first));
+  const bool is_own = on_stack && on_stack->thread == now().self();
+  bool has_changed = false;
+  for (std::uintptr_t position = first; position < end;) {
+    const auto next = first_after(position);
+    if (next == cells_.end() || next->first > position) {
+      has_changed |= !is_own;
+      position = next == cells_.end() ? end : next->first;
+      continue;
+    }
+    const auto& [begin, found] = *next;
+    position = begin + found.size;
+    if (found.is_word) {
+      // A read of a word is known to the engine, one of what became a word since is not.
+      has_changed |=
+          now().change_to_word(static_cast<location_index>(found.which)) > changes_before;
+      continue;
+    }
+    const model::last_change& last = now().last_change_of(found.which);
+    has_changed |= last.by != now().self() && last.number > changes_before;
+    if (std::ranges::find(to, found.which) == to.end()) to.push_back(found.which);
+  }
+  return has_changed;
 }
 
 void shadow::put(std::uintptr_t begin, const cell& word, std::uint64_t value) {
@@ -378,7 +407,12 @@ void shadow::leave_all(std::source_location where) {
 void shadow::forget(std::uintptr_t begin, std::uintptr_t end) {
   split(begin);
   split(end);
-  cells_.erase(cells_.lower_bound(begin), cells_.lower_bound(end));
+  const auto first = cells_.lower_bound(begin);
+  const auto last = cells_.lower_bound(end);
+  for (auto each = first; each != last; ++each) {
+    if (!each->second.is_word) now().note_replaced(each->second.which);
+  }
+  cells_.erase(first, last);
 }
 
 void shadow::retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {

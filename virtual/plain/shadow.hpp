@@ -51,6 +51,11 @@ class shadow {
   };
   target write_plain(std::uintptr_t at, std::size_t size, std::source_location where);
 
+  /// Adds the records of data that the running thread has read, besides words. True if another
+  /// thread has changed some of it since, or ended it.
+  bool add_data(std::uintptr_t begin, std::uintptr_t end, std::uint64_t changes_before,
+                std::vector<std::size_t>& to);
+
   /// Brings the word's bytes in memory up to date, if the address is in a word: they are as its
   /// last plain use has left them. For a caller that looks at a byte to find out what it has to
   /// read.

@@ -97,6 +97,8 @@ void spins::reset() {
   caller_ = unknown;
   plain_uses_.clear();
   rewritten_.clear();
+  taken_.clear();
+  held_.clear();
   read_ = {};
   futile_ = {};
   repeated_ = 0;
@@ -108,13 +110,50 @@ void spins::look(const void* from, std::uintptr_t at, std::source_location where
   futile_ = {};
   failed_ = nullptr;
   // A pause compares the stack with what it was, so nothing may be on it that counts.
-  if (waits_for_nothing(from, at, where)) pause(where);
+  if (waits_for_nothing(from, at, look_kind::at_word, where)) pause(where);
   looks_.back().has_paused = false;
+}
+
+void spins::look_at_lock(const void* from, std::uintptr_t at, std::source_location where) {
+  if (!may_wait_for_data()) return act();
+  failed_ = nullptr;
+  is_excused_ = false;
+  futile_ = {};
+  static_cast<void>(waits_for_nothing(from, at, look_kind::at_lock, where));
+  looks_.back().has_paused = false;
+  clear_dead_stack();
+}
+
+void spins::enter(model::location_index lock) {
+  if (!may_wait_for_data()) return act();
+  taken_.push_back(lock);
+  held_.push_back(lock);
+}
+
+void spins::leave(model::location_index lock) {
+  const auto last = std::ranges::find(held_.rbegin(), held_.rend(), lock);
+  if (last == held_.rend()) return act();
+  const auto entry = std::prev(last.base());
+  const auto held_before = static_cast<std::size_t>(entry - held_.begin());
+  std::erase_if(looks_, [&](const last_look& each) { return each.held > held_before; });
+  held_.erase(entry);
+  if (rewritten_.size() != 0) return act();  // others may see it from here on
+  failed_ = nullptr;
+  is_excused_ = false;
+  futile_ = {};
+}
+
+void spins::note_plain_use(std::uintptr_t at, std::size_t size, access_kind how) {
+  if (looks_.empty()) return;
+  plain_uses_.push_back({.begin = at,
+                         .end = at + size,
+                         .how = how,
+                         .changes_before = execution::current()->changes_of_data()});
 }
 
 /// Waits here after a futile turn, and notes the look. Returns true after another turn, unless the
 /// thread has paused in it.
-[[gnu::noinline]] bool spins::waits_for_nothing(const void* from, std::uintptr_t at,
+[[gnu::noinline]] bool spins::waits_for_nothing(const void* from, std::uintptr_t at, look_kind what,
                                                 std::source_location where) {
   const std::uint64_t state = std::exchange(caller_, unknown);
   const std::uint64_t bytes = changed_bytes();
@@ -126,38 +165,113 @@ void spins::look(const void* from, std::uintptr_t at, std::source_location where
                        .plain_uses = plain_uses_.size(),
                        .bytes = bytes,
                        .rewritten = rewritten_.size(),
+                       .locks = taken_.size(),
+                       .held = held_.size(),
                        .before = done_,
                        .has_paused = false};
-  const auto earlier = std::ranges::find_if(looks_.rbegin(), looks_.rend(), [&](const auto& each) {
-    return each.from == from && each.at == at;
-  });
+  const auto is_here = [&](const last_look& each) {
+    return each.from == from && each.at == at && each.held == held_.size();
+  };
+  const auto earlier = std::ranges::find_if(looks_.rbegin(), looks_.rend(), is_here);
   const auto same = std::ranges::find_if(looks_.rbegin(), looks_.rend(), [&](const auto& each) {
-    return each.from == from && each.at == at && each.state == state && each.bytes == bytes;
+    return is_here(each) && each.state == state && each.bytes == bytes;
   });
   if (earlier == looks_.rend()) {
-    looks_.push_back(next);
+    add(next);
     return false;
   }
   const bool is_there = same != looks_.rend();
   const bool fills = earlier->rewritten != next.rewritten;
   const last_look before = is_there ? *same : *earlier;
   if (is_there) looks_.erase(std::next(same).base());
-  if (looks_.size() == most_looks) looks_.erase(looks_.begin());
-  looks_.push_back(next);
-  const bool is_known = state != unknown && next.reads != before.reads &&
-                        done_.choices == before.before.choices && now.may_repeat();
+  add(next);
+  const bool has_read = what == look_kind::at_lock || next.reads != before.reads;
+  const bool is_known =
+      state != unknown && has_read && done_.choices == before.before.choices && now.may_repeat();
   if (is_known && before.bytes == bytes) worker::mine().memory.functions.note_comparison();
   const bool comes_back = is_known && now.is_repeated(is_there);
   if (!comes_back && fills) return false;
-  note_spin(where);
+  if (comes_back || what == look_kind::at_word) note_spin(where);
   if (!comes_back) return !before.has_paused;
   clear_dead_stack();
-  now.repeat({.reads_before = before.reads,
-              .may_be_left_out = may_be_left_out(before),
-              .asks_time = done_.times != before.before.times},
-             where);
+  repeat(before, what, where);
   note_pause();
   return false;
+}
+
+void spins::add(const last_look& next) {
+  if (looks_.size() == most_looks) looks_.erase(looks_.begin());
+  looks_.push_back(next);
+}
+
+/// The turn since that look was futile.
+void spins::repeat(const last_look& since, look_kind what, std::source_location where) {
+  execution& now = *execution::current();
+  const std::span locks = std::span{taken_}.subspan(since.locks);
+  bool has_news = false;
+  data_.clear();
+  if (!locks.empty()) {
+    has_news = add_data(since.plain_uses);
+    if (!has_news && goes_on(since, what, where)) return;
+  }
+  now.repeat({.reads_before = since.reads,
+              .may_be_left_out = locks.empty() && may_be_left_out(since),
+              .asks_time = done_.times != since.before.times,
+              .data = data_,
+              .locks = locks,
+              .has_news = has_news},
+             where);
+}
+
+/// Adds the data that the thread has read since then. True if some of it has changed.
+bool spins::add_data(std::size_t since) {
+  bool has_news = false;
+  for (std::size_t i = since; i < plain_uses_.size(); ++i) {
+    const plain_use& each = plain_uses_[i];
+    has_news |= worker::mine().memory.add_data(each.begin, each.end, each.changes_before, data_);
+  }
+  return has_news;
+}
+
+/// Whether the thread begins another turn although nothing has changed so far. In a turn that takes
+/// one lock and reads no word, it could not see what changes afterwards. In others it may, and
+/// must: an execution with the same turn twice has no other faults than the one with one of them.
+bool spins::goes_on(const last_look& since, look_kind what, std::source_location where) {
+  execution& now = *execution::current();
+  const bool sees_one_change = taken_.size() == since.locks + 1 &&
+                               reads_of_turn(since.reads, now.reads_made(), since).empty();
+  if (what == look_kind::at_lock && sees_one_change) return false;
+  if (since.has_gone_on && has_repeated_turn(since)) now.leave_out();
+  if (!now.goes_on(where)) return false;
+  last_look& here = looks_.back();
+  here.has_gone_on = true;
+  here.reads_of_turn = since.reads;
+  here.plain_uses_of_turn = since.plain_uses;
+  return true;
+}
+
+/// The reads of words, without the reads of the locks themselves, which know their owners.
+std::vector<model::read_before> spins::reads_of_turn(std::size_t begin, std::size_t end,
+                                                     const last_look& since) const {
+  std::vector<model::read_before> found;
+  for (std::size_t i = begin; i < end; ++i) {
+    const model::read_before each = execution::current()->read_number(i);
+    const auto first = taken_.begin() + static_cast<std::ptrdiff_t>(since.locks);
+    if (std::find(first, taken_.end(), each.where) == taken_.end()) found.push_back(each);
+  }
+  return found;
+}
+
+/// Whether the turn before that look was the same as the one since then.
+bool spins::has_repeated_turn(const last_look& since) const {
+  const auto before = reads_of_turn(since.reads_of_turn, since.reads, since);
+  if (before != reads_of_turn(since.reads, execution::current()->reads_made(), since)) return false;
+  std::vector<std::size_t> all;
+  return std::none_of(plain_uses_.begin() + static_cast<std::ptrdiff_t>(since.plain_uses_of_turn),
+                      plain_uses_.end(), [&](const plain_use& each) {
+                        return worker::mine().memory.add_data(each.begin, each.end,
+                                                              each.changes_before, all);
+                      });
 }
 
 /// The last turn of the loop reads the word of this look again, and nothing else for certain.
@@ -197,6 +311,7 @@ void spins::excuse() {
 }
 
 void spins::act() {
+  caller_ = unknown;
   failed_ = nullptr;
   is_excused_ = false;
   looks_.clear();

@@ -5,7 +5,8 @@
 // that looks at the same word from the same place again, and has written at most plain data in
 // between, counts as a loop that pauses; the engine decides whether the loop has come back to where
 // it was: the plain data that it has written are part of that. A read-modify-write that leaves its
-// word as it was, and is made again at once, is such a look too.
+// word as it was, and is made again at once, is such a look too. A lock of the C library that is
+// taken and given back counts as nothing written, unless plain data was written before.
 
 #include "lasting.hpp"
 
@@ -58,15 +59,22 @@ class spins {
   /// whether the thread has come back to where it was.
   void look(const void* from, std::uintptr_t at, std::source_location where);
   void note_caller(std::uint64_t state) { caller_ = state; }
+  /// Called before the thread takes a lock of the C library. It waits where it has come back to
+  /// where it was, and never pauses otherwise.
+  void look_at_lock(const void* from, std::uintptr_t at, std::source_location where);
+  /// The thread has taken a lock, or given it back. It forgets the looks that it has made in
+  /// between: only a whole section can be repeated.
+  void enter(model::location_index lock);
+  void leave(model::location_index lock);
   /// Pauses where the thread gives way; the next look is the first one of another attempt.
   void pause(std::source_location where);
   /// What else the thread has done: it has used plain data, asked for the time, or been given a
   /// number that the search chose.
-  void note_plain_use(std::uintptr_t at, std::size_t size, access_kind how) {
-    if (!looks_.empty()) plain_uses_.push_back({.begin = at, .end = at + size, .how = how});
-  }
+  void note_plain_use(std::uintptr_t at, std::size_t size, access_kind how);
   void note_time() { ++done_.times; }
   void note_choice() { ++done_.choices; }
+  /// It has changed something of its own that is not on its stack, so the next turn may differ.
+  void note_hidden_change() { ++done_.choices; }
   /// A compare-exchange failed for no reason, so what the thread does again waits for nothing.
   void excuse();
   /// It was one with this expected value, which it has not changed. Whether another attempt with it
@@ -120,6 +128,7 @@ class spins {
     std::uintptr_t begin;
     std::uintptr_t end;
     access_kind how;
+    std::uint64_t changes_before;  ///< changes of data in the whole execution
   };
   struct deeds {
     unsigned times = 0;
@@ -135,13 +144,27 @@ class spins {
     std::size_t plain_uses;
     std::uint64_t bytes;    ///< what the thread had changed
     std::size_t rewritten;  ///< in how many places
+    std::size_t locks;      ///< that the thread had taken before
+    std::size_t held;       ///< that it held
     deeds before;
     bool has_paused;  ///< since
+    /// The thread did not wait here although it had come back from that look.
+    bool has_gone_on = false;
+    std::size_t reads_of_turn = 0;
+    std::size_t plain_uses_of_turn = 0;
   };
+  enum class look_kind : std::uint8_t { at_word, at_lock };
   void note_pause();
   [[nodiscard]] bool is_compared() const;
-  [[nodiscard]] bool waits_for_nothing(const void* from, std::uintptr_t at,
+  [[nodiscard]] bool waits_for_nothing(const void* from, std::uintptr_t at, look_kind what,
                                        std::source_location where);
+  void add(const last_look& next);
+  [[nodiscard]] bool add_data(std::size_t since);
+  void repeat(const last_look& since, look_kind what, std::source_location where);
+  [[nodiscard]] bool goes_on(const last_look& since, look_kind what, std::source_location where);
+  [[nodiscard]] std::vector<model::read_before> reads_of_turn(std::size_t begin, std::size_t end,
+                                                              const last_look& since) const;
+  [[nodiscard]] bool has_repeated_turn(const last_look& since) const;
   [[nodiscard]] bool may_be_left_out(const last_look& since) const;
   [[nodiscard]] std::uint64_t changed_bytes() const;
 
@@ -151,7 +174,10 @@ class spins {
   deeds done_;
   std::uint64_t caller_ = unknown;
   std::vector<plain_use> plain_uses_;
-  model::rewritten_memory rewritten_;  ///< since the thread acted, as all other states here
+  model::rewritten_memory rewritten_;         ///< since the thread acted, as all other states here
+  std::vector<model::location_index> taken_;  ///< each lock that the thread has taken
+  std::vector<model::location_index> held_;
+  std::vector<std::size_t> data_;  ///< the data that the last futile turn has read
   std::array<std::uint64_t, model::max_locations> read_{};
   model::location_index watched_ = 0;
   bool has_read_ = false;

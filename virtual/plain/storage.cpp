@@ -179,6 +179,7 @@ int __wrap___cxa_thread_atexit(void (*end)(void*), void* object, void* /*module*
   if (!is_active()) return 0;
   lockyard::plain::worker::mine().storage[lockyard::plain::now().self()].destructors.emplace_back(
       end, object);
+  lockyard::plain::worker::mine().loop().note_hidden_change();
   return 0;
 }
 }

@@ -109,7 +109,7 @@ int print(char* to, std::size_t most, const char* form, std::va_list more, const
   if (is_active()) execution::current()->note_unordered();
   std::va_list again;
   va_copy(again, more);
-  if (!read_texts(note_text(form, pc), again, pc) && is_active()) now().note_unseen();
+  if (!read_texts(note_text(form, pc), again, pc) && is_active()) note_unseen();
   va_end(again);
   const int written = std::vsnprintf(to, most, form, more);
   if (written >= 0 && most != 0) {

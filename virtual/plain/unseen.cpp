@@ -19,6 +19,11 @@ std::optional<model::thread_index> foreign_owner(std::uintptr_t at) {
 
 }  // namespace
 
+void note_unseen() {
+  execution::current()->note_unseen();
+  worker::mine().loop().note_hidden_change();
+}
+
 void note_foreign_use(std::uintptr_t at) {
   const auto& storage = worker::mine().storage;
   const bool is_in_storage = at >= reinterpret_cast<std::uintptr_t>(storage.data()) &&

@@ -8,6 +8,9 @@
 
 namespace lockyard::plain {
 
+/// The running thread has used memory, or a state, that the checker does not see.
+void note_unseen();
+
 /// A use of memory. What a thread finds on the stack of another one depends on what the owner has
 /// called since, unless it knows of the call; what it finds in errno always does.
 void note_foreign_use(std::uintptr_t at);

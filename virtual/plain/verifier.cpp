@@ -41,8 +41,6 @@ long long any_number(bool has_sign, std::source_location where) {
 
 extern "C" {
 
-int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex);
-int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex);
 static pthread_mutex_t lockyard_atomic_block = PTHREAD_MUTEX_INITIALIZER;
 
 bool __VERIFIER_nondet_bool() {
@@ -71,13 +69,16 @@ void __VERIFIER_assert(int holds) {
 // their accesses do not race: each acquires what the one before it has released.
 void __VERIFIER_atomic_begin() {
   if (!lockyard::plain::is_active()) return;
-  __wrap_pthread_mutex_lock(&lockyard_atomic_block);
+  LOCKYARD_NOTE_CALLER;
+  lockyard::plain::lock_in_loop(&lockyard_atomic_block, LOCKYARD_PC);
   lockyard::plain::now().undisturbed(true);
+  lockyard::plain::clear_dead_stack();
 }
 void __VERIFIER_atomic_end() {
   if (!lockyard::plain::is_active()) return;
-  __wrap_pthread_mutex_unlock(&lockyard_atomic_block);
+  lockyard::plain::unlock(&lockyard_atomic_block, LOCKYARD_HERE);
   lockyard::plain::now().undisturbed(false);
+  lockyard::plain::clear_dead_stack();
 }
 
 // Marks of loops that wait: the checker finds them itself.

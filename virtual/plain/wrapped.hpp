@@ -9,6 +9,8 @@
 #include "program.hpp"
 #include "unseen.hpp"
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <optional>
 
@@ -62,6 +64,11 @@ class one_step {
  private:
   bool begins_ = !now().is_undisturbed();
 };
+
+/// Locks a mutex, which may be the beginning of another turn of a loop, and unlocks it. The caller
+/// has noted its own caller. They return the status.
+int lock_in_loop(pthread_mutex_t* mutex, const void* pc);
+int unlock(pthread_mutex_t* mutex, std::source_location where);
 
 /// Ends an object of the C library, such as a mutex, by the library's function for that.
 inline int end_of_system_object(const void* address, std::size_t size, std::source_location where) {
