@@ -2,14 +2,17 @@
 #include <lockyard/park/fair_mutex.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "support/asleep.hpp"
 #include "support/worlds.hpp"
 
 namespace lockyard::testing {
@@ -52,13 +55,21 @@ class FairMutex : public ::testing::Test {
   template <class Body>
   void enter(Body body) {
     const int before = line_world::in_line;
-    team_.emplace_back(body);
-    while (line_world::in_line == before) std::this_thread::yield();
+    newest_ = 0;
+    team_.emplace_back([this, body] {
+      newest_ = static_cast<std::uint32_t>(gettid());
+      body();
+    });
+    while (line_world::in_line == before || newest_ == 0) std::this_thread::yield();
   }
+  /// The newest thread would look again, and might come first, if the mutex were released just
+  /// before it sleeps.
+  void await_sleep_of_newest() { await_sleep_of(newest_); }
   void join_all() {
     for (auto& thread : team_) thread.join();
   }
 
+  std::atomic<std::uint32_t> newest_{0};
   std::vector<std::thread> team_;
 };
 
@@ -81,6 +92,7 @@ TYPED_TEST(OrderOfFairMutex, grants_to_sleepers_in_order_of_arrival) {
       order.push_back(i);
       mutex.unlock();
     });
+    this->await_sleep_of_newest();
   }
   mutex.unlock();
   this->join_all();
