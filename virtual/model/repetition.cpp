@@ -296,10 +296,7 @@ long_run execution::begin_long_run(std::uint64_t state) {
 bool execution::has_no_end(const long_run& run, std::uint32_t turns) {
   if (turns < (run.is_endless ? turns_of_endless : most_turns)) return false;
   if (!run.is_endless) endless_.insert(run.state);
-  if (!run.is_endless && by_->reopen(run.choice)) {
-    is_redundant_ = true;  // the next execution finds the loop endless
-    for (;;) switch_out();
-  }
+  if (!run.is_endless && by_->reopen(run.choice)) leave_out();  // the next one finds it endless
   return true;
 }
 

@@ -115,10 +115,10 @@ searched search_with(fault which, unsigned workers, search order = search::exhau
 }
 
 TEST(Workers, that_are_processes_search_everything) {
-  const auto [alone, nobody] = search_with(fault::none, 1);
-  const auto [together, somebody] = search_with(fault::none, 3);
-  EXPECT_FALSE(nobody);
-  EXPECT_TRUE(somebody);
+  const auto [alone, alone_has_helper] = search_with(fault::none, 1);
+  const auto [together, together_has_helper] = search_with(fault::none, 3);
+  EXPECT_FALSE(alone_has_helper);
+  EXPECT_TRUE(together_has_helper);
   EXPECT_TRUE(together.passed());
   EXPECT_EQ(together.executions, alone.executions);
   EXPECT_EQ(together.states, alone.states);
