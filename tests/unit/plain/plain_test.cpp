@@ -4,11 +4,14 @@
 
 #include "random_program.hpp"
 
+#include <plain/fact_table.hpp>
 #include <plain/program.hpp>
 
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -252,6 +255,19 @@ TEST(PlainAtomics, have_the_same_outcomes_with_and_without_reduction) {
     EXPECT_TRUE(whole.by.bounded.empty() || !reduced.by.bounded.empty()) << "seed " << seed;
   }
   for (std::vector<unsigned>& thread : drawn_program) thread.clear();
+}
+
+TEST(FactTable, is_shared_with_processes_that_are_started_later) {
+  constexpr std::uint64_t key = 7;
+  plain::fact_table facts;
+  EXPECT_EQ(facts.add(key, 1), 0U);
+  const pid_t child = fork();
+  if (child == 0) _exit(facts.add(key, 2) == 1U ? 0 : 1);
+  int how = 0;
+  ASSERT_EQ(waitpid(child, &how, 0), child);
+  EXPECT_EQ(how, 0);
+  EXPECT_EQ(facts.known(key), 3U);
+  EXPECT_EQ(facts.known(key + 1), 0U);
 }
 
 }  // namespace
