@@ -168,6 +168,9 @@ class choices {
   void follow(std::vector<std::uint8_t> script) { script_ = std::move(script); }
   void be_random(std::uint64_t seed) { random_.emplace(seed); }
 
+  /// Whether all executions are searched, and this one is not a given or a random one.
+  [[nodiscard]] bool explores() const noexcept { return !script_ && !random_; }
+
   [[nodiscard]] const std::vector<choice>& list() const noexcept { return taken_; }
   [[nodiscard]] std::size_t used() const noexcept { return next_; }
 

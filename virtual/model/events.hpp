@@ -24,6 +24,7 @@ enum event_kind : std::uint64_t {
   woke_up,
   woke,
   moved,
+  notified,
   asked_time,
   drew,
   ended,

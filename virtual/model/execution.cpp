@@ -83,6 +83,7 @@ void execution::reset() {
     all_reads.clear();
     each.repeats = {};
     each.repeats.all_reads = std::move(all_reads);
+    each.sleeps = sleep_kind::usual;
     each.undisturbed = false;
     each.notes_state = false;
     each.notes_plain_turn = false;

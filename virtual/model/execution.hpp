@@ -164,6 +164,12 @@ class execution {
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
+  /// Called where the thread has read the value that it waits to see changed, and before it looks
+  /// again, unless the deadline has passed. The result says so if the thread has not slept.
+  sleep_end wait_for_another_value(location_index on, std::optional<std::size_t> deadline,
+                                   std::source_location where);
+  /// Wakes one or all of the threads that wait so.
+  void notify(const void* address, bool all, std::source_location where);
   /// The threads that are asleep on a word.
   [[nodiscard]] std::span<const thread_index> sleepers_on(location_index which) const noexcept {
     return sleepers_[which];
@@ -321,6 +327,11 @@ class execution {
   [[nodiscard]] bool may_meet_others(upcoming next, const thread_record& of) const;
   [[nodiscard]] bool stays_deferred(const thread_record& of);
   [[nodiscard]] bool is_in(const std::vector<std::uint64_t>& list, location_index where) const;
+  // notified.cpp
+  [[nodiscard]] read_before last_read_of(location_index word);
+  [[nodiscard]] bool has_to_be_woken(const read_before& sleeper) const;
+  [[nodiscard]] bool counts_order_of_sleeps(location_index on) const;
+  void note_taken(const thread_record& sleeper, std::size_t of_sleepers);
   // reduction.cpp
   [[nodiscard]] bool is_awake(thread_record& of);
   [[nodiscard]] bool has_news(const thread_record& of, std::size_t look, location_index where);
@@ -438,6 +449,7 @@ class execution {
   [[nodiscard]] bool knows_writer(const plain_record& data);
   [[nodiscard]] std::string described(location_index which);
   [[nodiscard]] std::string by_whom(const message& read) const;
+  [[nodiscard]] bool drops_wake(std::source_location where);
   std::uint32_t take_sleepers(location_index from, std::uint32_t count, std::uint32_t bits,
                               std::optional<location_index> to, std::source_location where);
   void replace(location_index on, message_index read, std::uint64_t value, std::memory_order order,

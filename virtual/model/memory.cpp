@@ -40,6 +40,7 @@ location_index memory::create(std::uint64_t name, std::uint64_t value, origin by
   fresh.ended = {};
   fresh.lies = lies;
   fresh.users = {};
+  fresh.notified = 0;
   fresh.adopted = 0;
   fresh.is_alive = true;
   fresh.insert({.value = value, .released = known, .by = by, .has_successor = false}, 0);

@@ -53,6 +53,9 @@ struct word_users {
   std::uint64_t word = 0;     ///< a key that is the same in each execution
   std::uint16_t writers = 0;  ///< write it, or try to
   std::uint16_t lookers = 0;  ///< look at its newest message
+  std::uint16_t waiters = 0;  ///< wait until it has another value, and are notified
+  std::uint16_t sleepers = 0;          ///< sleep on it otherwise, where others wait so
+  std::uint16_t single_notifiers = 0;  ///< notify one waiter
 };
 
 /// The refusal of a client with more words.
@@ -75,6 +78,7 @@ struct location {
   place lies;
   word_users users;
   bool is_alive;
+  message_index notified = 0;  ///< the newest message that some notification knew of
   std::uint64_t adopted = 0;  ///< the number of the change that made the word of data
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }

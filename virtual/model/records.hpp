@@ -31,6 +31,7 @@ enum class status : std::uint8_t {
   ready,
   awaiting,
   sleeping,
+  unnotified,  ///< waits for another value, and no notification comes: never goes on
   queued,
   pausing,
   counting,
@@ -82,6 +83,7 @@ struct thread_record {
   std::span<const look> looks;
   bool exchanges = false;
   location_index sleeps_on = 0;
+  sleep_kind sleeps = sleep_kind::usual;
   std::uint32_t sleeps_for = any_bit;  ///< bits of the wakes that it may answer
   std::vector<read_before> reads;      ///< since the last pause
   pending next;

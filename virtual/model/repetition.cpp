@@ -125,6 +125,7 @@ void execution::act(thread_record& thread) {
   thread.repeats.at_pauses.clear();
   thread.repeats.known_at_pause = {};
   thread.repeats.skipped.reset();
+  thread.repeats.waited_with.reset();
 }
 
 /// Others can see the bytes once the thread has done more. Until then it is where it was if they

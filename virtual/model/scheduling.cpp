@@ -146,7 +146,7 @@ void execution::list_options() {
     }
     // A sleeper may wake for no reason, but no thread may rely on it: without it, the others go on,
     // or a deadline passes.
-    if (each.now != status::sleeping) continue;
+    if (each.now != status::sleeping || each.sleeps != sleep_kind::usual) continue;
     if (spurious_left_ > 0) {
       options_.push_back({.thread = i, .how = variant::spurious});
     } else {
@@ -211,8 +211,10 @@ void execution::note_hang() {
     const bool is_in_library = now == status::awaiting && name_of_memory != nullptr &&
                                (threads_[i].looks.front().predicate == nullptr ||
                                 threads_[i].looks.front().order != std::memory_order_relaxed);
-    if (now == status::sleeping || now == status::queued) {
+    if (now == status::sleeping || now == status::queued || now == status::unnotified) {
       what_ += " sleeps";
+    } else if (now == status::repeating && threads_[i].repeats.waited_with) {
+      what_ += " waits for " + described(threads_[i].repeats.waited_with->where);
     } else if (is_in_library && !is_satisfiable(threads_[i])) {
       what_ += " waits for " + described(threads_[i].looks.front().where);
     } else if (now == status::stuck) {

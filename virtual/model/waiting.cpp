@@ -133,7 +133,9 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   }
   note_queue(at.lies.address);
   // Whether the one that may not wake is asleep then depends on the order of the steps.
-  if (reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
+  const bool is_usual = thread.sleeps == sleep_kind::usual;
+  if (is_usual && reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
+  if (is_usual && at.users.waiters != 0) learn_user(&word_users::sleepers, on);
   thread.sleeps_on = on;
   thread.sleeps_for = bits;
   thread.deadline = deadline;
@@ -150,16 +152,22 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   return thread.woken_by;
 }
 
-std::uint32_t execution::wake(const void* address, std::uint32_t count, std::source_location where,
-                              std::uint32_t bits) {
+/// Whether a mutant leaves the wake out.
+bool execution::drops_wake(std::source_location where) {
   if (sites_ != nullptr) {
     sites_->insert({.where = site::of(where, wake_argument), .order = std::memory_order_relaxed});
   }
   const mutation* const planted = settings_.planted;
-  if (planted != nullptr && planted->is_at(where, wake_argument)) return 0;
+  return planted != nullptr && planted->is_at(where, wake_argument);
+}
+
+std::uint32_t execution::wake(const void* address, std::uint32_t count, std::source_location where,
+                              std::uint32_t bits) {
+  if (drops_wake(where)) return 0;
   step_point({.does = upcoming::wakes, .address = address});
   note_queue(address);
   const auto on = memory_.find(address);
+  if (on && memory_.at(*on).users.waiters != 0) learn_user(&word_users::sleepers, *on);
   const std::uint32_t woken = on ? take_sleepers(*on, count, bits, std::nullopt, where) : 0;
   event(woke, on ? memory_.at(*on).name : 0, woken);
   if (account_ != nullptr) {
@@ -266,6 +274,7 @@ std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count,
     const auto which = std::ranges::find_if(
         queue, [&](thread_index each) { return answers(each) && before-- == 0; });
     const thread_index sleeper = *which;
+    note_taken(threads_[sleeper], count == 1 ? queue.size() : 1);
     queue.erase(which);
     if (to) {
       sleepers_[*to].push_back(sleeper);

@@ -47,6 +47,14 @@ enum class passes : std::uint8_t {
 
 enum class sleep_end : std::uint8_t { woken, changed, timed_out };
 
+/// What ends a sleep. The last two kinds are those of a thread that waits for another value
+/// (notified.cpp): where a notification does something else, the execution is left out.
+enum class sleep_kind : std::uint8_t {
+  usual,    ///< a wake, or nothing
+  forever,  ///< no notification reaches it
+  in_place_of_another,  ///< a notification reaches it that another sleeper would need
+};
+
 /// A futex's bits when none are named.
 inline constexpr std::uint32_t any_bit = ~0U;
 
@@ -112,6 +120,8 @@ struct repetition {
   bool has_news = false;              ///< some of it had changed then
   /// What the thread would read in an attempt that it does not make again; nothing if it has acted.
   std::optional<read_before> skipped;
+  /// The message with the value other than which it waits for; nothing if it has acted since.
+  std::optional<read_before> waited_with;
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
   std::vector<failure> failures;  ///< of compare-exchanges, for no reason
   /// The places of such failures before the thread acted, until its compare-exchange there

@@ -113,8 +113,6 @@ class spins {
   }
   /// Whether the word has changed meanwhile, so that the thread has to look again.
   [[nodiscard]] bool has_seen_change() const noexcept { return has_seen_change_; }
-  /// The value that the thread has read last from a word.
-  [[nodiscard]] std::uint64_t last_read(model::location_index word) const { return read_[word]; }
   [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
 
  private:

@@ -21,7 +21,7 @@ template <typename _Tp, typename _ValFn, typename _When>
 bool __atomic_wait_address_until_v(const _Tp* __addr, _Tp&& __old, _ValFn&& __vfn,
                                    const _When&) noexcept {
   while (__detail::__atomic_compare(__old, __vfn())) {
-    if (lockyard_atomic_wait_limited(__addr, sizeof(_Tp), &__old)) {
+    if (lockyard_atomic_wait_limited(__addr, sizeof(_Tp))) {
       return !__detail::__atomic_compare(__old, __vfn());
     }
   }
@@ -33,7 +33,8 @@ bool __atomic_wait_address_until(const _Tp* __addr, _Pred __pred, const _When&) 
   for (;;) {
     lockyard_atomic_watch(__addr, sizeof(_Tp));
     if (__pred()) return true;
-    if (lockyard_atomic_wait_seen_limited(__addr, sizeof(_Tp))) return __pred();
+    if (lockyard_atomic_has_changed()) continue;
+    if (lockyard_atomic_wait_limited(__addr, sizeof(_Tp))) return __pred();
   }
 }
 

@@ -19,17 +19,15 @@
 #include <ext/numeric_traits.h>
 
 extern "C" {
-/// Sleeps if the object still holds the expected value, until it is notified.
-void lockyard_atomic_wait(const void* object, unsigned long size, const void* expected) noexcept;
+/// Waits until the object holds another value than the one that the thread has read last, or for no
+/// reason; a notification ends the wait.
+void lockyard_atomic_wait(const void* object, unsigned long size) noexcept;
 /// The same with a limit; true if the limit ended it.
-bool lockyard_atomic_wait_limited(const void* object, unsigned long size,
-                                  const void* expected) noexcept;
+bool lockyard_atomic_wait_limited(const void* object, unsigned long size) noexcept;
 /// Called before the thread looks whether it has to wait.
 void lockyard_atomic_watch(const void* object, unsigned long size) noexcept;
-/// Sleeps if the object still holds the value that the thread saw in it since; returns at once if it
-/// saw several.
-void lockyard_atomic_wait_seen(const void* object, unsigned long size) noexcept;
-bool lockyard_atomic_wait_seen_limited(const void* object, unsigned long size) noexcept;
+/// Whether the thread has seen several values in it since, and has to look again.
+bool lockyard_atomic_has_changed() noexcept;
 void lockyard_atomic_notify(const void* object, bool all) noexcept;
 void lockyard_atomic_yield() noexcept;
 }
@@ -68,7 +66,7 @@ inline constexpr bool __platform_wait_uses_type = true;
 template <typename _Tp, typename _ValFn>
 void __atomic_wait_address_v(const _Tp* __addr, _Tp __old, _ValFn __vfn) noexcept {
   while (__detail::__atomic_compare(__old, __vfn())) {
-    lockyard_atomic_wait(__addr, sizeof(_Tp), &__old);
+    lockyard_atomic_wait(__addr, sizeof(_Tp));
   }
 }
 
@@ -77,7 +75,7 @@ void __atomic_wait_address(const _Tp* __addr, _Pred __pred) noexcept {
   for (;;) {
     lockyard_atomic_watch(__addr, sizeof(_Tp));
     if (__pred()) return;
-    lockyard_atomic_wait_seen(__addr, sizeof(_Tp));
+    if (!lockyard_atomic_has_changed()) lockyard_atomic_wait(__addr, sizeof(_Tp));
   }
 }
 

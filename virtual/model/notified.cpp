@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Waits for another value, which a notification ends: std::atomic::wait() ([atomics.wait]). Such a
+// wait is a loop of loads. Between two of them the thread may sleep, and any sleep may end without
+// a reason. So for all that the code does, the loop is a spin: it waits until there is something
+// new. Notifications decide about hangs alone. Where the spin has read the expected value, the
+// thread has a second choice: it sleeps forever. If a notification has to reach it, the execution is
+// left out, because the spin stands for it.
+//
+// A notification has to reach a thread that has read message X if some write Y behind X, in
+// modification order, happens before the notification, or is known to its thread. That is the same
+// in all orders of steps: where the thread sleeps before the notification it wakes up; where it
+// falls asleep after it, it finds that Y is there. So neither is a step of its own.
+//
+// A notification of one thread may reach another thread instead, which must be asleep at that
+// moment. If several threads wait for the word, or some wait with a limit, sleeps and notifications
+// are therefore steps, in all orders, and the thread has a third choice: it sleeps until a
+// notification reaches it that another sleeper would need. Without such a notification the spin
+// stands for that execution, too.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lockyard::model {
+
+namespace {
+
+enum decision : std::uint8_t { spins, sleeps_forever, sleeps_for_another };
+
+}  // namespace
+
+read_before execution::last_read_of(location_index word) {
+  const auto& reads = me().repeats.all_reads;
+  const auto last = std::ranges::find(reads.rbegin(), reads.rend(), word, &read_before::where);
+  return last != reads.rend() ? *last : read_before{word, memory_.at(word).order.back()};
+}
+
+sleep_end execution::wait_for_another_value(location_index on, std::optional<std::size_t> deadline,
+                                            std::source_location where) {
+  thread_record& thread = me();
+  if (thread.rushes) event(paused, 2, 0);  // ends the rush
+  const read_before seen = last_read_of(on);
+  const location& at = memory_.at(on);
+  const std::uint64_t expected = at.messages[seen.which].value;
+  if (deadline || !may_repeat()) {
+    learn_user(&word_users::sleepers, on);
+    return sleep(on, expected, deadline, where);
+  }
+  learn_user(&word_users::waiters, on);
+  if (thread.repeats.waited_with == seen) return sleep_end::changed;
+  thread.repeats.waited_with = seen;
+  const bool in_order = is_repeated(counts_order_of_sleeps(on));
+  const auto does = choose(choice_kind::time, in_order ? 3 : 2, where);
+  if (does == spins) return sleep_end::changed;
+  thread.history.mix(does);
+  if (in_order) {
+    thread.sleeps = does == sleeps_forever ? sleep_kind::forever : sleep_kind::in_place_of_another;
+    const sleep_end how = sleep(on, expected, std::nullopt, where);
+    thread.sleeps = sleep_kind::usual;
+    if (how == sleep_end::changed && by_->explores()) leave_out();
+    return how;
+  }
+  event(slept, at.name, at.messages[seen.which].by.name());
+  if (has_to_be_woken(seen)) leave_out();
+  if (account_ != nullptr) {
+    candidates_.clear();
+    tell(where,
+         "sleeps on " + described(on) + ": " + text_of(on, expected) +
+             by_whom(at.messages[seen.which]) + ", until it is notified",
+         {.kind = "sleep", .word = on, .read = seen.which});
+  }
+  thread.repeats.waited_with = seen;
+  block(status::unnotified);
+  return sleep_end::woken;
+}
+
+/// Whether a notification so far has known of something newer.
+bool execution::has_to_be_woken(const read_before& sleeper) const {
+  const location& at = memory_.at(sleeper.where);
+  return at.position[at.notified] > at.position[sleeper.which];
+}
+
+bool execution::counts_order_of_sleeps(location_index on) const {
+  const word_users& users = memory_.at(on).users;
+  const bool may_pass_over = std::popcount(users.waiters) > 1 && users.single_notifiers != 0;
+  return !reduces() || may_pass_over || users.sleepers != 0;
+}
+
+void execution::notify(const void* address, bool all, std::source_location where) {
+  if (drops_wake(where)) return;
+  const auto on = memory_.find_last(address);
+  if (!on) return;
+  if (!all) learn_user(&word_users::single_notifiers, *on);
+  location& at = memory_.at(*on);
+  if (is_repeated(counts_order_of_sleeps(*on))) {
+    step_point({.does = upcoming::wakes, .address = address});
+    note_queue(address);
+    const std::uint32_t woken = take_sleepers(*on, all ? ~0U : 1U, any_bit, std::nullopt, where);
+    event(woke, at.name, woken);
+    if (account_ != nullptr) {
+      tell(where, "wakes " + std::to_string(woken) + " on " + described(*on),
+           {.kind = "wake", .word = on});
+    }
+    return;
+  }
+  const message_index known = at.order[memory_.oldest_place(*on, me().known)];
+  if (at.position[known] > at.position[at.notified]) at.notified = known;
+  event(notified, at.name, at.messages[known].by.name());
+  for (const thread_record& each : std::span{threads_}.first(count_)) {
+    if (each.now == status::unnotified && each.repeats.waited_with->where == *on &&
+        has_to_be_woken(*each.repeats.waited_with)) {
+      leave_out();
+    }
+  }
+  if (account_ != nullptr) {
+    tell(where, (all ? "notifies all on " : "notifies one on ") + described(*on),
+         {.kind = "wake", .word = on});
+  }
+}
+
+/// A wake takes this thread out of so many sleepers of which it takes one.
+void execution::note_taken(const thread_record& sleeper, std::size_t of_sleepers) {
+  const bool may_be_left_out =
+      sleeper.sleeps == sleep_kind::forever ||
+      (sleeper.sleeps == sleep_kind::in_place_of_another && of_sleepers == 1);
+  if (may_be_left_out && by_->explores()) leave_out();
+}
+
+}  // namespace lockyard::model
