@@ -115,7 +115,7 @@ void load(const std::string& path) {
                                           .size = {.threads = is_lock       ? 2
                                                               : has_readers ? 3
                                                                             : each.threads},
-                                          .how = {.finishing = 8000},
+                                          .how = {.finishing = 8000, .wakes_any = true},
                                           .offers_try = each.try_lock != nullptr,
                                           .offers_timed = each.try_lock_for != nullptr},
                                  .of_module = each});

@@ -208,7 +208,7 @@ void draw(std::minstd_rand& random, unsigned most) {
     for (unsigned left = 1 + below(most); left != 0; --left) {
       unsigned does = 1 + below(number(kind::wake));
       // A third of these are stores, without which most programs would hang.
-      if (below(3) == 0) does = number(kind::wake);
+      if (below(3) == 0) does = number(below(3) == 0 ? kind::wake_one : kind::wake);
       if (!has_words_only && below(2) == 0) {
         const unsigned first = number(families[family]);
         does = first + below(number(families[family + 1]) - first);

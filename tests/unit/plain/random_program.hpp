@@ -37,6 +37,7 @@ enum class kind : unsigned {
   spin_either,
   spin_counted,
   sleep,
+  wake_one,
   wake,
   // Plain data, and locks around it.
   read_plain,
@@ -146,7 +147,11 @@ struct program {
         for (int i = 0; i < 3 && word.load(Load) == 0; ++i) {
         }
         break;
-      case kind::sleep: word.wait(0, Load); break;
+      case kind::sleep: word.wait(by.value % 2, Load); break;
+      case kind::wake_one:
+        word.store(by.value, Store);
+        word.notify_one();
+        break;
       case kind::wake:
         word.store(by.value, Store);
         word.notify_all();

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random programs whose threads wait with std::atomic::wait(), and what they may do.
+
+All accesses are sequentially consistent, so a search of the interleavings decides. A sleep may end
+for no reason; a notification ends the sleep of one thread at least, whichever that is.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD = """#include <atomic>
+#include <cassert>
+#include <thread>
+#include <vector>
+static std::atomic<int> word[2];
+static int seen[3];
+"""
+WORDS = 2
+AWAKE = -1
+
+
+class Step(NamedTuple):
+    """An instruction of a thread on its register; `to` is where a jump goes."""
+
+    does: str
+    word: int = 0
+    value: int = 0
+    to: int = 0
+
+
+class State(NamedTuple):
+    places: tuple[int, ...]
+    registers: tuple[int, ...]
+    asleep: tuple[int, ...]  # on which word
+    words: tuple[int, ...]
+
+
+@dataclass
+class Thread:
+    """The same code twice: in C++, and as instructions."""
+
+    text: str = ""
+    steps: list[Step] = field(default_factory=list)
+
+    def add(self, text: str, *steps: Step) -> None:
+        self.text += text + "\n"
+        self.steps += steps
+
+
+class Program:
+    def __init__(self, seed: int) -> None:
+        """Most random programs hang, so every second one is drawn until it has no fault."""
+        self.random = random.Random(seed)
+        self._draw()
+        while seed % 2 == 0 and self.faults():
+            self._draw()
+
+    def _draw(self) -> None:
+        self.words = self.random.choice([1, 1, 2])
+        self.threads = [self._thread() for _ in range(self.random.choice([2, 3, 3, 3]))]
+        self.claim = self._claim()
+
+    def _thread(self) -> Thread:
+        thread = Thread()
+        for _ in range(self.random.choice([1, 2, 2, 3])):
+            self._operation(thread)
+        return thread
+
+    def _operation(self, thread: Thread) -> None:
+        word, value = self.random.randrange(self.words), self.random.randrange(3)
+        name = f"word[{word}]"
+        kind = self.random.random()
+        if kind < 0.3:
+            thread.add(f"{name}.wait({value});", Step("wait", word, value))
+        elif kind < 0.4:
+            self._wait_for_more(thread, word, max(value, 1))
+        elif kind < 0.5:
+            self._claim_turn(thread, word)
+        elif kind < 0.6:
+            thread.add(f"v = 3 * v + {name}.load();", Step("load", word))
+        elif kind < 0.7:
+            thread.add(f"v = 3 * v + {name}.exchange({value});", Step("exchange", word, value))
+        else:
+            change = self.random.choice(["store", "add"])
+            call = f"store({value})" if change == "store" else "fetch_add(1)"
+            thread.add(f"{name}.{call};", Step(change, word, value))
+        if self.random.random() < 0.6:
+            how = self.random.choice(["one", "all"])
+            thread.add(f"{name}.notify_{how}();", Step(how, word))
+
+    def _wait_for_more(self, thread: Thread, word: int, least: int) -> None:
+        top = len(thread.steps)
+        thread.add(
+            f"while ((v = word[{word}].load()) < {least}) word[{word}].wait(v);",
+            Step("get", word),
+            Step("if at least", word, least, top + 4),
+            Step("wait for another", word),
+            Step("jump", to=top),
+        )
+
+    def _claim_turn(self, thread: Thread, word: int) -> None:
+        """A lock that its next owner takes with a value that says whether others may wait."""
+        top = len(thread.steps)
+        taken = self.random.choice([1, 2, 2])
+        thread.add(
+            f"while ((v = word[{word}].exchange({taken})) != 0) word[{word}].wait({taken});",
+            Step("take", word, taken),
+            Step("if at most", word, 0, top + 4),
+            Step("wait", word, taken),
+            Step("jump", to=top),
+        )
+
+    def _claim(self) -> tuple[int, int]:
+        """The register of a thread is never this value at the end."""
+        return self.random.randrange(len(self.threads)), self.random.randrange(4)
+
+    def text(self) -> str:
+        functions = "".join(
+            f"static void run{i}() {{\nint v = 0;\n{thread.text}seen[{i}] = v;\n}}\n"
+            for i, thread in enumerate(self.threads)
+        )
+        starts = "".join(f"all.emplace_back(run{i});\n" for i in range(len(self.threads)))
+        claim = f"assert(seen[{self.claim[0]}] != {self.claim[1]});\n"
+        return (
+            f"{HEAD}{functions}int main() {{\nstd::vector<std::thread> all;\n{starts}"
+            f"for (std::thread& each : all) each.join();\n{claim}}}\n"
+        )
+
+    def _settle(self, thread: int, place: int, register: int) -> int:
+        """Makes the steps that no other thread can notice."""
+        steps = self.threads[thread].steps
+        while place < len(steps) and steps[place].does in {"if at least", "if at most", "jump"}:
+            step = steps[place]
+            jumps = (
+                step.does == "jump"
+                or (step.does == "if at least" and register >= step.value)
+                or (step.does == "if at most" and register <= step.value)
+            )
+            place = step.to if jumps else place + 1
+        return place
+
+    def _after(self, state: State, thread: int) -> Iterator[State]:
+        """The states after the next step of a thread that is awake."""
+        step = self.threads[thread].steps[state.places[thread]]
+        found = state.words[step.word]
+        register = state.registers[thread]
+        asleep, words = list(state.asleep), list(state.words)
+        expected = register if step.does == "wait for another" else step.value
+        if step.does in {"wait", "wait for another"} and found == expected:
+            asleep[thread] = step.word
+            yield state._replace(asleep=tuple(asleep))
+            return
+        if step.does in {"load", "exchange"}:
+            register = 3 * register + found
+        elif step.does in {"get", "take"}:
+            register = found
+        if step.does in {"store", "exchange", "take"}:
+            words[step.word] = step.value
+        elif step.does == "add":
+            words[step.word] += 1
+        places, registers = list(state.places), list(state.registers)
+        places[thread] = self._settle(thread, places[thread] + 1, register)
+        registers[thread] = register
+        after = State(tuple(places), tuple(registers), state.asleep, tuple(words))
+        sleepers = [i for i, where in enumerate(asleep) if where == step.word]
+        if step.does not in {"one", "all"} or not sleepers:
+            yield after
+        elif step.does == "all":
+            yield self._woken(after, sleepers)
+        else:
+            yield from (self._woken(after, [each]) for each in sleepers)
+
+    @staticmethod
+    def _woken(state: State, threads: list[int]) -> State:
+        """They look again."""
+        asleep = (AWAKE if i in threads else where for i, where in enumerate(state.asleep))
+        return state._replace(asleep=tuple(asleep))
+
+    def faults(self) -> set[str]:
+        """Returns the kinds of faults that some execution has."""
+        count = len(self.threads)
+        start = State((0,) * count, (0,) * count, (AWAKE,) * count, (0,) * WORDS)
+        found: set[str] = set()
+        known = {start}
+        waiting = [start]
+        while waiting:
+            state = waiting.pop()
+            left = [i for i in range(count) if state.places[i] < len(self.threads[i].steps)]
+            if not left and state.registers[self.claim[0]] == self.claim[1]:
+                found.add("assertion")
+            if left and all(state.asleep[i] != AWAKE for i in left):
+                found.add("hang")
+            for i in left:
+                is_awake = state.asleep[i] == AWAKE
+                for after in self._after(state, i) if is_awake else [self._woken(state, [i])]:
+                    if after not in known:
+                        known.add(after)
+                        waiting.append(after)
+        return found
