@@ -45,6 +45,7 @@ QUICK = {
     "shared_pointer_functions.cpp",
     "static_destructor.cpp",
     "struct_by_value.cpp",
+    "waits_for_a_flag.cpp",
 }
 
 

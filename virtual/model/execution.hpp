@@ -81,6 +81,8 @@ class execution {
   void reduce_by(const conflicts* known) noexcept { conflicts_ = known; }
   /// The known conflicts with those that this execution has met; nothing if it has met none.
   [[nodiscard]] const std::optional<conflicts>& learned() const noexcept { return learned_; }
+  /// Whether what happens in the execution may become known to other ones.
+  [[nodiscard]] bool teaches() const noexcept { return conflicts_ != nullptr; }
   /// Chooses threads without the list of choices: returns one of the runnable ones.
   std::function<unsigned(std::span<const thread_index> runnable)> scheduler;
 

@@ -17,8 +17,9 @@ using std::chrono::steady_clock;
 constexpr double default_sampling_s = 10;
 constexpr std::uint64_t executions_between_looks = 256;
 constexpr std::uint64_t executions_between_offers = 16;
-/// A search that ends soon needs no other process.
+/// A search that ends soon needs no other process, and no samples.
 constexpr std::uint64_t executions_alone = 4096;
+constexpr std::uint64_t executions_for_each_sample = 64;
 
 bool everywhere(const hash128& /*state*/) {
   return true;
@@ -41,7 +42,8 @@ search_state::search_state(const client_maker& make, const plan& by, const confl
       conflicts_{known},
       merges_{by.uses_cache && (known == nullptr || !known->has_unseen)},
       start_{start},
-      cache_{by.memory_bytes} {}
+      cache_{by.memory_bytes},
+      samples_after_{executions_alone} {}
 
 found search_state::run() {
   std::vector<std::jthread> threads;
@@ -108,19 +110,57 @@ void search_state::sample(execution& runs, unsigned worker) {
   tally counts;
   while (!pile_.is_off()) {
     choices list;
-    list.be_random(random());
-    priorities order{random, length};
-    if (by_.order == search::pct) {
-      runs.scheduler = [&](std::span<const thread_index> runnable) { return order.pick(runnable); };
-    }
-    const bool whole = runs.run(make_, list, everywhere);
-    length = std::max(length, runs.steps());
+    const bool whole = run_sample(runs, list, by_.order, random, length);
     if (!account(runs, list, whole, counts)) {
       pile_.add(counts);
       return;
     }
     if (!look_around(counts)) return;
   }
+}
+
+bool search_state::run_sample(execution& runs, choices& list, search order,
+                              std::minstd_rand& random, unsigned& length) {
+  list.be_random(random());
+  priorities by_priority{random, length};
+  if (order == search::pct) {
+    runs.scheduler = [&](std::span<const thread_index> runnable) {
+      return by_priority.pick(runnable);
+    };
+  }
+  const bool whole = runs.run(make_, list, everywhere);
+  runs.scheduler = nullptr;
+  length = std::max(length, runs.steps());
+  return whole;
+}
+
+/// The search changes the last choices of an execution first, so it comes late to a fault that
+/// needs another thread at the beginning. Now and then it looks at random executions, which may
+/// find such a fault at once.
+void search_state::sample_in_between(std::uint64_t executions) {
+  const std::unique_lock alone{sampling_, std::try_to_lock};
+  if (!alone.owns_lock() || by_.order != search::exhaustive || by_.sites != nullptr) return;
+  if (executions < samples_after_) return;
+  const std::uint64_t count = samples_after_ / executions_for_each_sample;
+  samples_after_ *= 2;
+  execution runs{by_.how};
+  std::minstd_rand random{static_cast<unsigned>(by_.seed * 7919 + samples_after_)};
+  unsigned length = 32;
+  for (std::uint64_t i = 0; i < count && !pile_.is_off(); ++i) {
+    choices list;
+    run_sample(runs, list, i % 2 == 0 ? search::pct : search::random, random, length);
+    if (runs.result() == verdict::passed || runs.result() == verdict::inconclusive) continue;
+    const std::scoped_lock guard{lock_};
+    if (result_.result == verdict::passed) {
+      result_.result = runs.result();
+      result_.what = runs.what();
+      result_.replay = to_text(list.list());
+    }
+    pile_.call_off();
+  }
+  const std::scoped_lock guard{lock_};
+  if (result_.result != verdict::passed || execution::take_back == nullptr) return;
+  if (execution::take_back()) pile_.call_off();
 }
 
 /// A thread whose operations come first for long leaves the others no part in an execution that is
@@ -199,6 +239,7 @@ bool search_state::look_around(tally& counts) {
   const tally all = pile_.add(std::exchange(counts, {}));
   if (is_helper_) return !pile_.is_off();
   if (by_.forks) start_processes(all.executions);
+  sample_in_between(all.executions);
   look_at_processes();
   const std::scoped_lock guard{lock_};
   const char* reason = nullptr;

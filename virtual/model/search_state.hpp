@@ -11,8 +11,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace lockyard::model {
@@ -42,6 +44,9 @@ class search_state {
   void work(unsigned worker);
   void explore_part(execution& runs, std::vector<choice> part);
   void sample(execution& runs, unsigned worker);
+  bool run_sample(execution& runs, choices& list, search order, std::minstd_rand& random,
+                  unsigned& length);
+  void sample_in_between(std::uint64_t executions);
 
   bool account(const execution& runs, const choices& list, bool whole, tally& counts);
   bool conclude(const execution& runs, const choices& list);
@@ -69,6 +74,8 @@ class search_state {
   std::size_t reported_facts_ = 0;
   bool has_reported_depth_ = false;
   worker_processes processes_;
+  std::mutex sampling_;  ///< held by the thread that samples; guards what follows
+  std::uint64_t samples_after_;
 
   std::mutex lock_;  ///< guards the rest against other threads
   std::optional<conflicts> learned_;

@@ -65,6 +65,7 @@ void forget_what_lasts() {
 }
 
 void lasting_memory::note_use(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
+  if (!now().teaches()) return;
   if (how == access_kind::read && set_of(notes_reads, *facts_->known(general)) == 0) return;
   if (now().runs_alone(worker::mine().threads.existing())) return;
   const bits others = all_threads & ~of_self();
@@ -80,6 +81,7 @@ void lasting_memory::note_use(std::uintptr_t begin, std::uintptr_t end, access_k
 }
 
 void lasting_memory::note_first_end() {
+  if (!now().teaches()) return;
   if (now().runs_alone(worker::mine().threads.existing())) return;
   const bits before = *facts_->add(general, as_set(ended_early, of_self()));
   const bits expected = set_of(expected_late, before) & ~set_of(ended_early, before);
@@ -98,6 +100,7 @@ bool lasting_memory::stack_lasts(std::uintptr_t at) {
 }
 
 bool lasting_memory::lasts(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
+  if (!now().teaches()) return false;
   if (how == access_kind::write) {
     const bits before = *facts_->add(general, as_set(notes_reads, 1));
     if (set_of(notes_reads, before) == 0) now().search_anew();
