@@ -3,8 +3,7 @@
 // The functions that code which was compiled with -fsanitize=thread calls for plain accesses, and
 // when a function begins or ends.
 
-#include "places.hpp"
-#include "program.hpp"
+#include "wrapped.hpp"
 
 #include <mutex>
 
@@ -109,17 +108,12 @@ void __tsan_init() {}
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wframe-address"
 void __tsan_func_entry(void* /*caller*/) {
-  using namespace lockyard::plain;
-  if (!is_active()) return;
-  worker::mine().memory.functions.enter(
-      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(1)),
-      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  if (!lockyard::plain::is_active()) return;
+  lockyard::plain::enter_function(__builtin_frame_address(1), __builtin_frame_address(0));
 }
 void __tsan_func_exit() {
-  using namespace lockyard::plain;
-  if (!is_active()) return;
-  worker::mine().memory.leave(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(1)),
-                              place_of(__builtin_return_address(0)));
+  if (!lockyard::plain::is_active()) return;
+  lockyard::plain::leave_function(__builtin_frame_address(1), LOCKYARD_HERE);
 }
 #pragma GCC diagnostic pop
 }

@@ -34,21 +34,21 @@ struct entry {
   int (*program)(int count, char** words);  ///< main()
 };
 
-template <class T>
-concept has_try_lock = requires(T& object) {
+template <class Lock>
+concept has_try_lock = requires(Lock& object) {
   { object.try_lock() } -> std::convertible_to<bool>;
 };
-template <class T>
-concept has_try_lock_for = requires(T& object) {
+template <class Lock>
+concept has_try_lock_for = requires(Lock& object) {
   { object.try_lock_for(std::chrono::milliseconds{1}) } -> std::convertible_to<bool>;
 };
-template <class T>
-concept has_readers = requires(T& object) {
+template <class Lock>
+concept has_readers = requires(Lock& object) {
   object.lock_shared();
   object.unlock_shared();
 };
-template <class T>
-concept has_finish = requires(T& object) { object.finish(); };
+template <class Client>
+concept has_finish = requires(Client& object) { object.finish(); };
 
 template <class Lock>
 consteval entry entry_of_lock(const char* name) {

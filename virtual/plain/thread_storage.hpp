@@ -15,6 +15,7 @@ struct thread_storage {
   std::map<unsigned, void*> values;  ///< by pthread_key_t
   int error = 0;                     ///< errno
   const void* waits_with = nullptr;  ///< the mutex of its last wait on a condition variable
+  unsigned blocks = 0;               ///< of __VERIFIER_atomic, one in another
   void* exceptions[2] = {};          ///< the C++ library's record of those that are handled
 
   /// A call that the C++ library makes behind the destructors.
@@ -32,6 +33,7 @@ struct thread_storage {
     values.clear();
     error = 0;
     waits_with = nullptr;
+    blocks = 0;
     exceptions[0] = exceptions[1] = nullptr;
     end_calls.clear();
   }

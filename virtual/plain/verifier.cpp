@@ -28,6 +28,25 @@ long long any_number(bool has_sign, std::source_location where) {
   return which == numbers ? -1 : static_cast<long long>(which);
 }
 
+/// Blocks within blocks are parts of the outermost one.
+void begin_block(pthread_mutex_t* block, const void* pc) {
+  if (worker::mine().storage[now().self()].blocks++ == 0) {
+    lock_in_loop(block, pc);
+    now().undisturbed(true);
+  }
+  clear_dead_stack();
+}
+
+void end_block(pthread_mutex_t* block, std::source_location where) {
+  unsigned& blocks = worker::mine().storage[now().self()].blocks;
+  if (blocks != 0) --blocks;
+  if (blocks == 0) {
+    unlock(block, where);
+    now().undisturbed(false);
+  }
+  clear_dead_stack();
+}
+
 }  // namespace
 
 }  // namespace lockyard::plain
@@ -70,16 +89,29 @@ void __VERIFIER_assert(int holds) {
 void __VERIFIER_atomic_begin() {
   if (!lockyard::plain::is_active()) return;
   LOCKYARD_NOTE_CALLER;
-  lockyard::plain::lock_in_loop(&lockyard_atomic_block, LOCKYARD_PC);
-  lockyard::plain::now().undisturbed(true);
-  lockyard::plain::clear_dead_stack();
+  lockyard::plain::begin_block(&lockyard_atomic_block, LOCKYARD_PC);
 }
 void __VERIFIER_atomic_end() {
   if (!lockyard::plain::is_active()) return;
-  lockyard::plain::unlock(&lockyard_atomic_block, LOCKYARD_HERE);
-  lockyard::plain::now().undisturbed(false);
-  lockyard::plain::clear_dead_stack();
+  lockyard::plain::end_block(&lockyard_atomic_block, LOCKYARD_HERE);
 }
+
+// What functions call whose names begin with __VERIFIER_atomic_, in place of __tsan_func_entry()
+// and __tsan_func_exit(): each call of such a function is a block.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-address"
+void lockyard_atomic_function_entry(void* /*caller*/) {
+  if (!lockyard::plain::is_active()) return;
+  lockyard::plain::enter_function(__builtin_frame_address(1), __builtin_frame_address(0));
+  LOCKYARD_NOTE_CALLER;
+  lockyard::plain::begin_block(&lockyard_atomic_block, LOCKYARD_PC);
+}
+void lockyard_atomic_function_exit() {
+  if (!lockyard::plain::is_active()) return;
+  lockyard::plain::end_block(&lockyard_atomic_block, LOCKYARD_HERE);
+  lockyard::plain::leave_function(__builtin_frame_address(1), LOCKYARD_HERE);
+}
+#pragma GCC diagnostic pop
 
 // Marks of loops that wait: the checker finds them itself.
 void __VERIFIER_loop_begin() {}

@@ -70,6 +70,15 @@ class one_step {
 int lock_in_loop(pthread_mutex_t* mutex, const void* pc);
 int unlock(pthread_mutex_t* mutex, std::source_location where);
 
+/// A function of the module begins or ends: its frame, and the frame of what it calls to say so.
+inline void enter_function(const void* frame, const void* callee) {
+  worker::mine().memory.functions.enter(reinterpret_cast<std::uintptr_t>(frame),
+                                        reinterpret_cast<std::uintptr_t>(callee));
+}
+inline void leave_function(const void* frame, std::source_location where) {
+  worker::mine().memory.leave(reinterpret_cast<std::uintptr_t>(frame), where);
+}
+
 /// Ends an object of the C library, such as a mutex, by the library's function for that.
 inline int end_of_system_object(const void* address, std::size_t size, std::source_location where) {
   if (!is_active()) return 0;

@@ -41,6 +41,7 @@ SILENT = re.compile(
     r"\slea\w*\s+(?:\d+\(%rbp\)|8\(%rsp\), *%r1[03]\b)|.*\.gnu\.lto_",
     re.IGNORECASE,
 )
+ATOMIC = re.compile(r"^(?:_ZL?\d+)?__VERIFIER_atomic_(?!(?:begin|end)(?:v|\b))")
 BODY = re.compile(
     r"^\s*\.type\s+(\S+), [@%]function\n(.*?)^\s*\.size\s+\1,", re.MULTILINE | re.DOTALL
 )
@@ -112,6 +113,23 @@ def is_silent(text: str) -> bool:
         and any(USE.search(OWN.sub("", line.split("#")[0])) for line in body.splitlines())
         for name, body in BODY.findall(text)
     )
+
+
+def has_atomic_functions(text: str) -> bool:
+    """Returns whether the code has, perhaps inlined, functions of which each call is one step, by a
+    convention of the competition on software verification."""
+    return any(ATOMIC.search(name) for name in re.findall(r'\.string\s+"(\w+)"', text))
+
+
+def with_atomic_functions(text: str) -> str:
+    """Lets these functions tell the checker where they begin and end."""
+
+    def tells(body: re.Match[str]) -> str:
+        if not ATOMIC.search(body[1]):
+            return body[0]
+        return body[0].replace("__tsan_func_", "lockyard_atomic_function_")
+
+    return BODY.sub(tells, text)
 
 
 def _whole(name: str) -> str:

@@ -141,14 +141,20 @@ class Build:
         ours.append(f"-fdebug-prefix-map={made.parent}=.")
         dump = made.with_suffix(".dump")
         visible.append(f"{operands.DUMP if language == C else operands.DUMP_CXX}={dump}")
-        done = self._ran(
-            [
-                *(standard, *ours, *theirs, *flags, *COMPILING, *visible),
-                # Libraries among the flags have no language.
-                *("-S", "-MD", "-MF", str(unit.dependencies), "-x", name),
-                *to(unit.assembler, source),
-            ]
-        )
+
+        def compiled(*more: str) -> Done:
+            return self._ran(
+                [
+                    *(standard, *ours, *theirs, *flags, *COMPILING, *visible, *more),
+                    # Libraries among the flags have no language.
+                    *("-S", "-MD", "-MF", str(unit.dependencies), "-x", name),
+                    *to(unit.assembler, source),
+                ]
+            )
+
+        done = compiled()
+        if done.succeeded and assembly.has_atomic_functions(unit.assembler.read_text()):
+            done = compiled("-fno-inline")
         if not done.succeeded:
 
             def own_text() -> str:
@@ -165,6 +171,7 @@ class Build:
             operands.check(str(self.wanted), after, code)
         else:
             is_silent |= operands.is_silent(after)
+        unit.assembler.write_text(assembly.with_atomic_functions(code))
         return replace(unit, is_silent=is_silent)
 
     @property

@@ -61,6 +61,21 @@ std::set<unsigned> outcomes_with(std::optional<unsigned> preemptions) {
   return outcomes;
 }
 
+/// The first step of the first thread must not come late.
+class late_client : public client {
+ public:
+  [[nodiscard]] unsigned threads() const override { return 3; }
+  void thread(unsigned index) override {
+    for (unsigned i = 0; i < 6; ++i) {
+      const unsigned found = word_.fetch_add(1, std::memory_order_seq_cst);
+      if (index == 0 && i == 0) require(found < 12, "the first step comes late");
+    }
+  }
+
+ private:
+  word<unsigned> word_{0};
+};
+
 /// One thread spins twice for what the other one does; how often it gives up is an outcome.
 class spinning_client : public client {
  public:
@@ -82,6 +97,15 @@ class spinning_client : public client {
   unsigned given_up_ = 0;
   std::set<unsigned>& outcomes_;
 };
+
+TEST(Search, finds_by_samples_what_a_long_search_would_come_to_late) {
+  const found result =
+      explore([] { return std::make_unique<late_client>(); }, {.workers = 1, .seconds = 60});
+  EXPECT_EQ(result.result, verdict::assertion);
+  EXPECT_LT(result.executions, 20'000U);
+  const found again = replay([] { return std::make_unique<late_client>(); }, {}, result.replay);
+  EXPECT_EQ(again.what, result.what);
+}
 
 TEST(Search, lets_as_many_spins_end_early_as_are_allowed) {
   for (const unsigned allowed : {0U, 1U, 2U}) {
