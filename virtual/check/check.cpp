@@ -129,6 +129,7 @@ result explore(const client_maker& make, const options& how) {
   check_limits(how);
   return {model::explore(counted(make), {.how = settings_of(how),
                                          .order = how.order,
+                                         .samples = true,
                                          .workers = how.workers,
                                          .memory_bytes = how.memory_bytes,
                                          .seconds = how.seconds,

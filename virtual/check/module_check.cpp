@@ -39,7 +39,10 @@ std::string words_of(const model::client_size& size) {
 }
 
 status check(const plain::entry& of, const model::client_size& size, double seconds) {
-  const model::plan by{.how = {.finishing = 8000, .wakes_any = true}, .workers = 1, .seconds = seconds};
+  const model::plan by{.how = {.finishing = 8000, .wakes_any = true},
+                       .samples = true,
+                       .workers = 1,
+                       .seconds = seconds};
   const model::client_maker make = plain::clients_of(of, size);
   const model::found found = plain::searched([&] { return model::explore(make, by); });
   std::cout << of.name << ' ' << words_of(size) << ": ";

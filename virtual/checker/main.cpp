@@ -324,6 +324,7 @@ json answer(const json& job) {
   if (asked != "check") throw std::invalid_argument{"cannot " + asked};
   if (of.of_module) {
     by.forks = true;
+    by.samples = true;
     by.on_fork = [] { fall_silent(); };
     by.facts = [] { return plain::known_spins().size(); };
   }

@@ -21,7 +21,9 @@ execution*& execution::current() noexcept {
   return running_execution;
 }
 
-execution::execution(const settings& chosen) : settings_{chosen} {}
+execution::execution(const settings& chosen) {
+  settings_ = chosen;
+}
 
 bool execution::run(const std::function<std::unique_ptr<client>()>& make, choices& by,
                     const gate& goes_on) {

@@ -5,6 +5,7 @@
 // operation on shared memory followed by local code.
 
 #include "choices.hpp"
+#include "execution_state.hpp"
 #include "fiber_stack.hpp"
 #include "memory.hpp"
 #include "mutation.hpp"
@@ -50,7 +51,7 @@ class client {
   [[nodiscard]] virtual bool compares_names_only() const { return false; }
 };
 
-class execution {
+class execution : private execution_state {
  public:
   using now_ns = std::uint64_t;
 
@@ -306,9 +307,6 @@ class execution {
   [[nodiscard]] option pick();
   [[nodiscard]] option pick_in_turn();
   // dependence.cpp
-  [[nodiscard]] bool reduces() const noexcept {
-    return conflicts_ != nullptr && !conflicts_->has_unordered;
-  }
   [[nodiscard]] upcoming upcoming_of(const thread_record& of) const;
   [[nodiscard]] bool depends_on_step(const thread_record& of) const;
   [[nodiscard]] bool section_depends_on_step(location_index begins) const;
@@ -380,27 +378,6 @@ class execution {
   [[nodiscard]] bool may_fail_for_no_reason(std::uint64_t site);
   void note_failure(std::uint64_t site);
   void end_failures_in_a_row(std::uint64_t site);
-  [[nodiscard]] bool is_newest(const read_before& each) const {
-    return memory_.at(each.where).order.back() == each.which;
-  }
-  void reach(cap which) { reached_.set(static_cast<std::size_t>(which)); }
-  /// Whether a read may take that message, or a write land right behind it, in modification order.
-  [[nodiscard]] bool may_follow(location_index at, message_index which) {
-    if (old_reads_left_ != 0 || memory_.at(at).order.back() == which) return true;
-    reach(cap::old_reads);
-    return false;
-  }
-  /// Whether messages older than that one need a look.
-  [[nodiscard]] bool may_read_older(location_index at, message_index which) {
-    if (old_reads_left_ != 0) return true;
-    if (memory_.at(at).position[which] > memory_.oldest_readable(at, me().known)) {
-      reach(cap::old_reads);
-    }
-    return false;
-  }
-  void note_followed(location_index at, message_index which) {
-    if (settings_.old_reads && memory_.at(at).order.back() != which) --old_reads_left_;
-  }
   [[nodiscard]] bool is_satisfiable(const thread_record& of);
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
@@ -414,19 +391,12 @@ class execution {
   void take_memory(const occupant& by, std::source_location where);
   plain_record& find_plain(std::size_t hint, const void* address, const void* type,
                            std::source_location where);
-  /// Actions between two events of a thread count as done at the next event. All threads know the
-  /// actions of the client's maker without an event.
-  [[nodiscard]] std::uint16_t moment() noexcept {
-    return static_cast<std::uint16_t>(me().events + (is_set_up() ? 0U : 1U));
-  }
   [[nodiscard]] std::memory_order order_at(std::memory_order written, unsigned argument,
                                            std::source_location where);
   unsigned choose(choice_kind kind, std::size_t count, std::source_location where);
   template <class Choose>
   unsigned guarded(Choose choose_one, std::source_location where);
   void switch_out();
-  thread_record& me() noexcept { return threads_[running_]; }
-  [[nodiscard]] origin this_event() noexcept { return {.thread = running_, .event = me().events}; }
   void check_room(location_index to);
   std::uint64_t load_now(location_index from, std::memory_order order, std::source_location where);
   bool compare_exchange_now(location_index on, std::uint64_t& expected, std::uint64_t desired,
@@ -457,66 +427,6 @@ class execution {
   void replace(location_index on, message_index read, std::uint64_t value, std::memory_order order,
                std::source_location where);
   void list_candidates(const thread_record& of);
-  [[nodiscard]] bool is_set_up() const noexcept { return running_ == setter_; }
-
-  settings settings_;
-  memory memory_;
-  std::array<thread_record, max_threads> threads_;
-  std::array<fiber_stack, max_threads> stacks_;
-  boost::context::detail::fcontext_t scheduler_ = nullptr;
-  const std::function<std::unique_ptr<client>()>* make_ = nullptr;
-  std::unique_ptr<client> client_;
-  choices* by_ = nullptr;
-  trace* account_ = nullptr;
-  site_list* sites_ = nullptr;
-  thread_index count_ = 0;
-  thread_index setter_ = 0;
-  thread_index running_ = 0;
-  std::optional<thread_index> last_;
-  unsigned preemptions_ = 0;
-  unsigned steps_ = 0;
-  bool is_short_of_room_ = false;             ///< for writes of a word
-  std::optional<unsigned> takes_turns_from_;  ///< the step
-  unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
-  unsigned spurious_left_ = 0;
-  unsigned sleeps_ = 0;
-  std::uint64_t changes_of_data_ = 0;
-  unsigned timeouts_left_ = 0;
-  std::uint64_t hours_ = 0;  ///< by jumps of the time, and by deadlines that have passed
-  unsigned short_spins_left_ = 0;
-  unsigned old_reads_left_ = 0;
-  bool barriers_lost_ = false;
-  origin last_heavy_{};
-  std::array<std::uint16_t, max_threads> last_light_{};  ///< the event of each thread's last one
-  std::vector<option> options_;
-  std::vector<option> all_options_;
-  std::vector<std::vector<thread_index>> sleepers_ =
-      std::vector<std::vector<thread_index>>(max_locations);
-  std::vector<end_of_wait> deadlines_;
-  std::vector<plain_record> plains_;
-  std::vector<occupant> occupants_;
-  std::vector<state_entry> states_;
-  /// Ended, with memory that must not be reused before the execution is over: whether it would be
-  /// is not a choice of the search.
-  std::vector<state_entry> ended_states_;
-  std::vector<std::pair<std::uint8_t, message_index>> candidates_;
-  std::optional<hash128> previous_;
-  const conflicts* conflicts_ = nullptr;
-  std::optional<conflicts> learned_;
-  bool has_symmetry_ = false;           ///< some threads of the client are interchangeable
-  bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
-  effects done_;                        ///< by the last step
-  std::vector<std::uint8_t> left_out_;  ///< candidates for which others stand
-  std::vector<std::uint8_t> allowed_;
-  std::vector<std::pair<int, thread_index>> awake_;
-  cap_set reached_;
-  bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
-  std::unordered_set<std::uint64_t> endless_;  ///< states in which a loop without end begins
-  bool is_redundant_ = false;  ///< an execution without the last step has the same future
-  bool has_given_up_ = false;  ///< a thread has; the execution has no end to look at
-  bool program_has_ended_ = false;
-  verdict verdict_ = verdict::passed;
-  std::string what_;
 };
 
 }  // namespace lockyard::model

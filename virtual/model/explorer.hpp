@@ -37,6 +37,9 @@ struct plan {
   search order = search::exhaustive;
   bool uses_cache = true;
   bool reduces = true;    ///< leaves out orders of steps that lead to the same graph
+  /// An exhaustive search that takes long looks at random executions now and then. It may then find
+  /// another fault than the first one in its order.
+  bool samples = false;
   bool exchanges = true;  ///< leaves out graphs that others become if threads are exchanged
   unsigned workers = 2;
   bool forks = false;  ///< workers are processes, as the client's variables are the process's

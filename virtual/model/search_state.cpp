@@ -139,7 +139,7 @@ bool search_state::run_sample(execution& runs, choices& list, search order,
 /// find such a fault at once.
 void search_state::sample_in_between(std::uint64_t executions) {
   const std::unique_lock alone{sampling_, std::try_to_lock};
-  if (!alone.owns_lock() || by_.order != search::exhaustive || by_.sites != nullptr) return;
+  if (!alone.owns_lock() || !by_.samples || by_.order != search::exhaustive) return;
   if (executions < samples_after_) return;
   const std::uint64_t count = samples_after_ / executions_for_each_sample;
   samples_after_ *= 2;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What an execution knows while it runs, and what follows from that alone.
+
+#include "choices.hpp"
+#include "fiber_stack.hpp"
+#include "memory.hpp"
+#include "mutation.hpp"
+#include "records.hpp"
+#include "reduction.hpp"
+#include "settings.hpp"
+#include "trace.hpp"
+#include "waits.hpp"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace lockyard::model {
+
+class client;
+
+class execution_state {
+ protected:
+  execution_state() = default;
+
+  thread_record& me() noexcept { return threads_[running_]; }
+  [[nodiscard]] origin this_event() noexcept { return {.thread = running_, .event = me().events}; }
+  [[nodiscard]] bool is_set_up() const noexcept { return running_ == setter_; }
+  /// Actions between two events of a thread count as done at the next event. All threads know the
+  /// actions of the client's maker without an event.
+  [[nodiscard]] std::uint16_t moment() noexcept {
+    return static_cast<std::uint16_t>(me().events + (is_set_up() ? 0U : 1U));
+  }
+  [[nodiscard]] bool reduces() const noexcept {
+    return conflicts_ != nullptr && !conflicts_->has_unordered;
+  }
+  [[nodiscard]] bool is_newest(const read_before& each) const {
+    return memory_.at(each.where).order.back() == each.which;
+  }
+  void reach(cap which) { reached_.set(static_cast<std::size_t>(which)); }
+  /// Whether a read may take that message, or a write land right behind it, in modification order.
+  [[nodiscard]] bool may_follow(location_index at, message_index which) {
+    if (old_reads_left_ != 0 || memory_.at(at).order.back() == which) return true;
+    reach(cap::old_reads);
+    return false;
+  }
+  /// Whether messages older than that one need a look.
+  [[nodiscard]] bool may_read_older(location_index at, message_index which) {
+    if (old_reads_left_ != 0) return true;
+    if (memory_.at(at).position[which] > memory_.oldest_readable(at, me().known)) {
+      reach(cap::old_reads);
+    }
+    return false;
+  }
+  void note_followed(location_index at, message_index which) {
+    if (settings_.old_reads && memory_.at(at).order.back() != which) --old_reads_left_;
+  }
+
+  settings settings_;
+  memory memory_;
+  std::array<thread_record, max_threads> threads_;
+  std::array<fiber_stack, max_threads> stacks_;
+  boost::context::detail::fcontext_t scheduler_ = nullptr;
+  const std::function<std::unique_ptr<client>()>* make_ = nullptr;
+  std::unique_ptr<client> client_;
+  choices* by_ = nullptr;
+  trace* account_ = nullptr;
+  site_list* sites_ = nullptr;
+  thread_index count_ = 0;
+  thread_index setter_ = 0;
+  thread_index running_ = 0;
+  std::optional<thread_index> last_;
+  unsigned preemptions_ = 0;
+  unsigned steps_ = 0;
+  bool is_short_of_room_ = false;             ///< for writes of a word
+  std::optional<unsigned> takes_turns_from_;  ///< the step
+  unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
+  unsigned spurious_left_ = 0;
+  unsigned sleeps_ = 0;
+  std::uint64_t changes_of_data_ = 0;
+  unsigned timeouts_left_ = 0;
+  std::uint64_t hours_ = 0;  ///< by jumps of the time, and by deadlines that have passed
+  unsigned short_spins_left_ = 0;
+  unsigned old_reads_left_ = 0;
+  bool barriers_lost_ = false;
+  origin last_heavy_{};
+  std::array<std::uint16_t, max_threads> last_light_{};  ///< the event of each thread's last one
+  std::vector<option> options_;
+  std::vector<option> all_options_;
+  std::vector<std::vector<thread_index>> sleepers_ =
+      std::vector<std::vector<thread_index>>(max_locations);
+  std::vector<end_of_wait> deadlines_;
+  std::vector<plain_record> plains_;
+  std::vector<occupant> occupants_;
+  std::vector<state_entry> states_;
+  /// Ended, with memory that must not be reused before the execution is over: whether it would be
+  /// is not a choice of the search.
+  std::vector<state_entry> ended_states_;
+  std::vector<std::pair<std::uint8_t, message_index>> candidates_;
+  std::optional<hash128> previous_;
+  const conflicts* conflicts_ = nullptr;
+  std::optional<conflicts> learned_;
+  bool has_symmetry_ = false;           ///< some threads of the client are interchangeable
+  bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
+  effects done_;                        ///< by the last step
+  std::vector<std::uint8_t> left_out_;  ///< candidates for which others stand
+  std::vector<std::uint8_t> allowed_;
+  std::vector<std::pair<int, thread_index>> awake_;
+  cap_set reached_;
+  bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
+  std::unordered_set<std::uint64_t> endless_;  ///< states in which a loop without end begins
+  bool is_redundant_ = false;  ///< an execution without the last step has the same future
+  bool has_given_up_ = false;  ///< a thread has; the execution has no end to look at
+  bool program_has_ended_ = false;
+  verdict verdict_ = verdict::passed;
+  std::string what_;
+};
+
+}  // namespace lockyard::model
