@@ -36,7 +36,7 @@ struct plan {
   settings how{};
   search order = search::exhaustive;
   bool uses_cache = true;
-  bool reduces = true;    ///< leaves out orders of steps that lead to the same graph
+  bool reduces = true;  ///< leaves out orders of steps that lead to the same graph
   /// An exhaustive search that takes long looks at random executions now and then. It may then find
   /// another fault than the first one in its order.
   bool samples = false;

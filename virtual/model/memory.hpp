@@ -50,10 +50,10 @@ struct message {
 /// The threads that use a word in ways on which operations of others depend, one bit each, as far
 /// as the search knows.
 struct word_users {
-  std::uint64_t word = 0;     ///< a key that is the same in each execution
-  std::uint16_t writers = 0;  ///< write it, or try to
-  std::uint16_t lookers = 0;  ///< look at its newest message
-  std::uint16_t waiters = 0;  ///< wait until it has another value, and are notified
+  std::uint64_t word = 0;              ///< a key that is the same in each execution
+  std::uint16_t writers = 0;           ///< write it, or try to
+  std::uint16_t lookers = 0;           ///< look at its newest message
+  std::uint16_t waiters = 0;           ///< wait until it has another value, and are notified
   std::uint16_t sleepers = 0;          ///< sleep on it otherwise, where others wait so
   std::uint16_t single_notifiers = 0;  ///< notify one waiter
 };
@@ -79,7 +79,7 @@ struct location {
   word_users users;
   bool is_alive;
   message_index notified = 0;  ///< the newest message that some notification knew of
-  std::uint64_t adopted = 0;  ///< the number of the change that made the word of data
+  std::uint64_t adopted = 0;   ///< the number of the change that made the word of data
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }
   /// Puts a message at a place of the modification order; returns its index.

@@ -4,8 +4,8 @@
 // wait is a loop of loads. Between two of them the thread may sleep, and any sleep may end without
 // a reason. So for all that the code does, the loop is a spin: it waits until there is something
 // new. Notifications decide about hangs alone. Where the spin has read the expected value, the
-// thread has a second choice: it sleeps forever. If a notification has to reach it, the execution is
-// left out, because the spin stands for it.
+// thread has a second choice: it sleeps forever. If a notification has to reach it, the execution
+// is left out, because the spin stands for it.
 //
 // A notification has to reach a thread that has read message X if some write Y behind X, in
 // modification order, happens before the notification, or is known to its thread. That is the same

@@ -47,11 +47,11 @@ enum class passes : std::uint8_t {
 
 enum class sleep_end : std::uint8_t { woken, changed, timed_out };
 
-/// What ends a sleep. The last two kinds are those of a thread that waits for another value
-/// (notified.cpp): where a notification does something else, the execution is left out.
+/// The wakes that a sleep expects. A thread that waits for another value sleeps in one of the last
+/// two ways (notified.cpp): where a notification does something else, the execution is left out.
 enum class sleep_kind : std::uint8_t {
-  usual,    ///< a wake, or nothing
-  forever,  ///< no notification reaches it
+  usual,                ///< a wake, or nothing
+  forever,              ///< no notification reaches it
   in_place_of_another,  ///< a notification reaches it that another sleeper would need
 };
 

@@ -99,8 +99,8 @@ class spinning_client : public client {
 };
 
 TEST(Search, finds_by_samples_what_a_long_search_would_come_to_late) {
-  const found result =
-      explore([] { return std::make_unique<late_client>(); }, {.samples = true, .workers = 1, .seconds = 60});
+  const found result = explore([] { return std::make_unique<late_client>(); },
+                               {.samples = true, .workers = 1, .seconds = 60});
   EXPECT_EQ(result.result, verdict::assertion);
   EXPECT_LT(result.executions, 20'000U);
   const found again = replay([] { return std::make_unique<late_client>(); }, {}, result.replay);
