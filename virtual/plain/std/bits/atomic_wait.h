@@ -17,6 +17,7 @@
 #include <bits/functional_hash.h>
 #include <bits/gthr.h>
 #include <ext/numeric_traits.h>
+#include <type_traits>
 
 extern "C" {
 /// Waits until the object holds another value than the one that the thread has read last, or for no
@@ -47,9 +48,25 @@ inline void __thread_relax() noexcept {
   lockyard_atomic_yield();
 }
 
+/// Values that a register holds, and that are equal if their bytes are.
+template <typename _Tp>
+inline constexpr bool __is_in_register = std::is_integral_v<_Tp> || std::is_enum_v<_Tp>;
+template <typename _Tp>
+inline constexpr bool __is_in_register<_Tp*> = true;
+
 template <typename _Tp>
 bool __atomic_compare(const _Tp& __a, const _Tp& __b) {
+  if constexpr (__is_in_register<_Tp>) return __a == __b;
   return __builtin_memcmp(&__a, &__b, sizeof(_Tp)) == 0;
+}
+
+/// Overwrites a value that is used no more. A loop around the wait would otherwise seem to be in
+/// another state after each value.
+template <typename _Tp>
+inline void __forget([[maybe_unused]] _Tp& __used) noexcept {
+#ifdef __x86_64__
+  if constexpr (__is_in_register<_Tp>) asm volatile("xorl %k0, %k0" : "+r"(__used) : : "cc");
+#endif
 }
 
 /// Tries once: the attempts of a loop that counts differ in nothing.
@@ -68,6 +85,7 @@ void __atomic_wait_address_v(const _Tp* __addr, _Tp __old, _ValFn __vfn) noexcep
   while (__detail::__atomic_compare(__old, __vfn())) {
     lockyard_atomic_wait(__addr, sizeof(_Tp));
   }
+  __detail::__forget(__old);
 }
 
 template <typename _Tp, typename _Pred>
