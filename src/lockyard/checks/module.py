@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.checks import assembly, glue, imports, members, operands
+from lockyard.checks import assembly, dead_registers, glue, imports, members, operands
 from lockyard.checks.recipe import Recipe
 from lockyard.errors import UsageError
 from lockyard.measure.session import say
@@ -171,7 +171,8 @@ class Build:
             operands.check(str(self.wanted), after, code)
         else:
             is_silent |= operands.is_silent(after)
-        unit.assembler.write_text(assembly.with_atomic_functions(code))
+        told = assembly.with_atomic_functions(code)
+        unit.assembler.write_text(dead_registers.without_dead_values(told))
         return replace(unit, is_silent=is_silent)
 
     @property
