@@ -32,8 +32,10 @@ NAME = re.compile(r"%(\w+)")
 HANDLER = re.compile(r"^\s*\.uleb128\s+(\.L\w+)-", re.MULTILINE)
 # These write their last operand without reading it.
 MOVES = re.compile(r"(?:mov(?:abs)?[lq]?|mov[sz][bwl][lq]|lea[lq]?|pop[q]?)")
-# These use registers that they do not name, or come back a second time.
-UNNAMED = re.compile(r"cpuid|.*cmpxchg.*|loop\w*|x?save\w*|xrstor\w*|syscall|sysenter|int\w*")
+# These may use registers that they do not name, and these come back a second time.
+UNNAMED = re.compile(
+    r"cpuid|.*cmpxchg.*|loop\w*|x?save\w*|xrstor\w*|rep\w*|syscall|sysenter|int\w*"
+)
 TWICE = re.compile(r"call\s+(?:\w*setjmp\w*|v?fork|getcontext|__builtin\w*)(?:@PLT)?$")
 
 
@@ -108,8 +110,8 @@ def _instruction(line: int, text: str) -> Instruction:
     elif operation in {"jmp", "notrack"}:
         made.to = operands[0]
         made.goes_on = False
-    elif operation in {"ret", "rep", "ud2", "hlt"}:
-        made.reads, made.goes_on = ALL, operation == "rep"
+    elif operation in {"ret", "ud2", "hlt"}:
+        made.goes_on = False
     return made
 
 
