@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clearing registers that hold values which are used no more changes nothing that a program does."""
+"""To clear registers with values that are used no more changes nothing that a program does."""
 
 from __future__ import annotations
 

@@ -62,5 +62,5 @@ bool __atomic_wait_address_for_bare(const __detail::__platform_wait_t* __addr, _
 }
 
 _GLIBCXX_END_NAMESPACE_VERSION
-}  // namespace std _GLIBCXX_VISIBILITY(default)
+}  // namespace std
 #endif

@@ -113,5 +113,5 @@ inline void __atomic_notify_address_bare(const __detail::__platform_wait_t* __ad
 }
 
 _GLIBCXX_END_NAMESPACE_VERSION
-}  // namespace std _GLIBCXX_VISIBILITY(default)
+}  // namespace std
 #endif
