@@ -71,6 +71,7 @@ def test_a_register_of_the_caller_is_kept() -> None:
         "call\tlook@PLT\n\tcpuid",
         "call\tlook@PLT\n\tmovb\t$1, %bl",
         "call\tlook@PLT\n\tmovl\t(%rbx), %ebx",
+        "rex64\n\tcall\t__tls_get_addr@PLT\n\tpopq\t%rbx\n\tret",
         "call\t*%rbx\n\tpopq\t%rbx\n\tret",
     ],
 )

@@ -36,6 +36,8 @@ MOVES = re.compile(r"(?:mov(?:abs)?[lq]?|mov[sz][bwl][lq]|lea[lq]?|pop[q]?)")
 UNNAMED = re.compile(
     r"cpuid|.*cmpxchg.*|loop\w*|x?save\w*|xrstor\w*|rep\w*|syscall|sysenter|int\w*"
 )
+# The last instruction of a sequence that the linker may replace as a whole.
+OF_LINKER = re.compile(r"__tls_get_addr|@tls", re.IGNORECASE)
 TWICE = re.compile(r"call\s+(?:\w*setjmp\w*|v?fork|getcontext|__builtin\w*)(?:@PLT)?$")
 
 
@@ -68,7 +70,7 @@ def _cleared(lines: list[str], handlers: frozenset[str]) -> list[str]:
     at_handlers = _find_needed(code, labels, handlers)
     made = list(lines)
     for number, each in enumerate(code):
-        if not each.is_call:
+        if not each.is_call or OF_LINKER.search(each.text):
             continue
         after = code[number + 1].needed if number + 1 < len(code) else ALL
         dead = ALL - after - at_handlers - each.reads
