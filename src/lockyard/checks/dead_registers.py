@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from lockyard.checks import assembly
+
 # As the compiler names them in 64, 32, 16 and 8 bits.
 NAMES = {
     "rbx": ("rbx", "ebx", "bx", "bl", "bh"),
@@ -22,10 +24,6 @@ REGISTERS = {name: of for of, names in NAMES.items() for name in names}
 ALL = frozenset(NAMES)
 NONE: frozenset[str] = frozenset()
 
-BODY = re.compile(
-    r"^(?P<head>\s*\.type\s+(?P<name>\S+), @function\n)(?P<body>.*?)(?=^\s*\.size\s+(?P=name),)",
-    re.MULTILINE | re.DOTALL,
-)
 LABEL = re.compile(r"^([\w.$]+):")
 NAME = re.compile(r"%(\w+)")
 # Tables of exception handlers name them as distances.
@@ -58,9 +56,13 @@ class Instruction:
 
 def without_dead_values(text: str) -> str:
     handlers = frozenset(HANDLER.findall(text))
-    return BODY.sub(
-        lambda found: found["head"] + "\n".join(_cleared(found["body"].split("\n"), handlers)), text
-    )
+
+    def cleared(function: re.Match[str]) -> str:
+        body = "\n".join(_cleared(function[2].split("\n"), handlers))
+        begin, end = (place - function.start() for place in function.span(2))
+        return function[0][:begin] + body + function[0][end:]
+
+    return assembly.BODY.sub(cleared, text)
 
 
 def _cleared(lines: list[str], handlers: frozenset[str]) -> list[str]:
