@@ -332,6 +332,8 @@ class execution : private execution_state {
   [[nodiscard]] bool has_to_be_woken(const read_before& sleeper) const;
   [[nodiscard]] bool counts_order_of_sleeps(location_index on) const;
   void note_taken(const thread_record& sleeper, std::size_t of_sleepers);
+  std::uint32_t wake_older(location_index on, message_index known, bool all,
+                           std::source_location where);
   // reduction.cpp
   [[nodiscard]] bool is_awake(thread_record& of);
   [[nodiscard]] bool has_news(const thread_record& of, std::size_t look, location_index where);

@@ -23,6 +23,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
+#include <vector>
 
 namespace lockyard::model {
 
@@ -57,14 +59,15 @@ sleep_end execution::wait_for_another_value(location_index on, std::optional<std
   if (does == spins) return sleep_end::changed;
   thread.history.mix(does);
   if (in_order) {
-    thread.sleeps = does == sleeps_forever ? sleep_kind::forever : sleep_kind::in_place_of_another;
-    const sleep_end how = sleep(on, expected, std::nullopt, where);
-    thread.sleeps = sleep_kind::usual;
-    if (how == sleep_end::changed && by_->explores()) leave_out();
-    return how;
+    step_point({.does = upcoming::sleeps, .where = on, .address = at.lies.address});
+    check_alive(on, where);
+    note_queue(at.lies.address);
   }
   event(slept, at.name, at.messages[seen.which].by.name());
-  if (has_to_be_woken(seen)) leave_out();
+  if (has_to_be_woken(seen)) {
+    if (by_->explores()) leave_out();
+    return sleep_end::changed;
+  }
   if (account_ != nullptr) {
     candidates_.clear();
     tell(where,
@@ -72,8 +75,19 @@ sleep_end execution::wait_for_another_value(location_index on, std::optional<std
              by_whom(at.messages[seen.which]) + ", until it is notified",
          {.kind = "sleep", .word = on, .read = seen.which});
   }
-  thread.repeats.waited_with = seen;
-  block(status::unnotified);
+  thread.sleeps_on = on;
+  thread.sleeps_with = seen.which;
+  if (!in_order) {
+    block(status::unnotified);
+    return sleep_end::woken;
+  }
+  thread.sleeps = does == sleeps_forever ? sleep_kind::forever : sleep_kind::in_place_of_another;
+  sleepers_[on].push_back(running_);
+  block(status::sleeping);
+  thread.sleeps = sleep_kind::usual;
+  thread.reads.clear();
+  event(woke_up, 0, 0);
+  if (account_ != nullptr) tell(where, "wakes up");
   return sleep_end::woken;
 }
 
@@ -94,31 +108,50 @@ void execution::notify(const void* address, bool all, std::source_location where
   const auto on = memory_.find_last(address);
   if (!on) return;
   if (!all) learn_user(&word_users::single_notifiers, *on);
-  location& at = memory_.at(*on);
-  if (is_repeated(counts_order_of_sleeps(*on))) {
+  const bool in_order = is_repeated(counts_order_of_sleeps(*on));
+  if (in_order) {
     step_point({.does = upcoming::wakes, .address = address});
     note_queue(address);
-    const std::uint32_t woken = take_sleepers(*on, all ? ~0U : 1U, any_bit, std::nullopt, where);
-    event(woke, at.name, woken);
-    if (account_ != nullptr) {
-      tell(where, "wakes " + std::to_string(woken) + " on " + described(*on),
-           {.kind = "wake", .word = on});
-    }
-    return;
   }
+  location& at = memory_.at(*on);
   const message_index known = at.order[memory_.oldest_place(*on, me().known)];
   if (at.position[known] > at.position[at.notified]) at.notified = known;
-  event(notified, at.name, at.messages[known].by.name());
+  const std::uint64_t woken = in_order ? wake_older(*on, known, all, where) : 0;
+  event(notified + woken * 32, at.name, at.messages[known].by.name());
   for (const thread_record& each : std::span{threads_}.first(count_)) {
-    if (each.now == status::unnotified && each.repeats.waited_with->where == *on &&
-        has_to_be_woken(*each.repeats.waited_with)) {
-      leave_out();
-    }
+    const bool sleeps_here = each.now == status::unnotified && each.sleeps_on == *on;
+    if (sleeps_here && has_to_be_woken({*on, each.sleeps_with})) leave_out();
   }
   if (account_ != nullptr) {
     tell(where, (all ? "notifies all on " : "notifies one on ") + described(*on),
          {.kind = "wake", .word = on});
   }
+}
+
+/// Wakes one or all of the sleepers that have read something older, or do not wait for another
+/// value; returns how many.
+std::uint32_t execution::wake_older(location_index on, message_index known, bool all,
+                                    std::source_location where) {
+  const location& at = memory_.at(on);
+  std::vector<thread_index> found;
+  for (const thread_index each : sleepers_[on]) {
+    const thread_record& sleeper = threads_[each];
+    const bool is_older = at.position[sleeper.sleeps_with] < at.position[known];
+    if (is_older || sleeper.sleeps == sleep_kind::usual) found.push_back(each);
+  }
+  if (!all && !found.empty()) {
+    const std::size_t taken =
+        settings_.wakes_any ? choose(choice_kind::thread, found.size(), where) : 0;
+    note_taken(threads_[found[taken]], found.size());
+    found = {found[taken]};
+  }
+  for (const thread_index each : found) {
+    if (all) note_taken(threads_[each], 1);
+    std::erase(sleepers_[on], each);
+    threads_[each].now = status::ready;
+    threads_[each].deferred = {};
+  }
+  return static_cast<std::uint32_t>(found.size());
 }
 
 /// A wake takes this thread out of so many sleepers of which it takes one.

@@ -211,9 +211,7 @@ void execution::note_hang() {
     const bool is_in_library = now == status::awaiting && name_of_memory != nullptr &&
                                (threads_[i].looks.front().predicate == nullptr ||
                                 threads_[i].looks.front().order != std::memory_order_relaxed);
-    if (now == status::unnotified) {
-      what_ += " sleeps on " + described(threads_[i].repeats.waited_with->where);
-    } else if (now == status::sleeping || now == status::queued) {
+    if (now == status::sleeping || now == status::queued || now == status::unnotified) {
       what_ += " sleeps on " + described(threads_[i].sleeps_on);
     } else if (now == status::repeating && threads_[i].repeats.waited_with) {
       what_ += " waits for " + described(threads_[i].repeats.waited_with->where);

@@ -137,6 +137,7 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   if (is_usual && reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
   if (is_usual && at.users.waiters != 0) learn_user(&word_users::sleepers, on);
   thread.sleeps_on = on;
+  thread.sleeps_with = at.order.back();
   thread.sleeps_for = bits;
   thread.deadline = deadline;
   thread.woken_by = sleep_end::woken;
