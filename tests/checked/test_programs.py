@@ -81,6 +81,9 @@ def test_programs_have_the_verdicts_of_the_standards(
 ) -> None:
     found = check(program, *flags, environment=environment)
     assert found["verdict"] == verdict, found["what"]
+    if found["replay"]:
+        again = check(program, *flags, "--replay", found["replay"], environment=environment)
+        assert (again["verdict"], again["what"]) == (verdict, found["what"])
 
 
 def test_creations_joins_and_first_turns_of_spins_double_no_executions(

@@ -184,7 +184,10 @@ plan plan_of(const json& job, const checked_client& of) {
     const int most = bound->get<int>();
     by.how.preemptions = most < 0 ? std::nullopt : std::optional<unsigned>{most};
   }
-  by.how.depth = job.value("depth", by.how.depth);
+  if (const auto depth = job.find("depth"); depth != job.end()) {
+    by.how.depth = depth->get<unsigned>();
+    by.how.finishing = 0;  // an execution that fails later is not wanted, and has another replay
+  }
   by.how.spurious_wakes = job.value("spurious_wakes", by.how.spurious_wakes);
   by.how.wakes_any = job.value("wakes_any", by.how.wakes_any);
   by.how.timeouts = job.value("timeouts", by.how.timeouts);

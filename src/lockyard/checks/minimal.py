@@ -44,6 +44,7 @@ def minimised(session: Session, result: Result) -> Result:
             least = middle + 1
     if len(found.steps) > len(result.steps):
         return result
-    counts = {name: getattr(result, name) for name in ("executions", "states", "cut", "seconds")}
+    of_search = ("executions", "states", "cut", "seconds", "left_out", "bounded")
+    kept = {name: getattr(result, name) for name in of_search}
     shown = replace(found.check, settings=replace(settings, bound=bound))
-    return replace(found, check=shown, bound=result.bound, **counts)
+    return replace(found, check=shown, bound=result.bound, **kept)
