@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT hang. Two threads wait, and another one notifies both, one after the other, of a
-// store that it has not made. Where the store does not happen before, no notification has to reach
-// them.
+// passed; with FAULT hang. Two threads wait, and another one notifies both, one after the other, of
+// a store that it has not made. Where the store does not happen before, no notification has to
+// reach them.
 #include <atomic>
 #include <thread>
 #ifdef FAULT

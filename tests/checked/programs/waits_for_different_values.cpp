@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT hang. Two threads wait for a word, with two values. notify_one() has to reach the
-// one that has read a value older than the last store ([atomics.wait]), and only that one.
+// passed; with FAULT hang. Two threads wait for a word, with two values. notify_one() has to reach
+// the one that has read a value older than the last store ([atomics.wait]), and only that one.
 #include <atomic>
 #include <thread>
 static std::atomic<int> word;
