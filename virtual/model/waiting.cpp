@@ -133,9 +133,8 @@ sleep_end execution::sleep(location_index on, std::uint64_t expected,
   }
   note_queue(at.lies.address);
   // Whether the one that may not wake is asleep then depends on the order of the steps.
-  const bool is_usual = thread.sleeps == sleep_kind::usual;
-  if (is_usual && reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
-  if (is_usual && at.users.waiters != 0) learn_user(&word_users::sleepers, on);
+  if (reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
+  if (at.users.waiters != 0) learn_user(&word_users::sleepers, on);
   thread.sleeps_on = on;
   thread.sleeps_with = at.order.back();
   thread.sleeps_for = bits;

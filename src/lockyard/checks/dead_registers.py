@@ -10,7 +10,7 @@ afterwards (live-variable analysis).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lockyard.checks import assembly
 
@@ -30,13 +30,14 @@ NAME = re.compile(r"%(\w+)")
 HANDLER = re.compile(r"^\s*\.uleb128\s+(\.L\w+)-", re.MULTILINE)
 # These write their last operand without reading it.
 MOVES = re.compile(r"(?:mov(?:abs)?[lq]?|mov[sz][bwl][lq]|lea[lq]?|pop[q]?)")
-# These may use registers that they do not name, and these come back a second time.
+# These may use registers that they do not name.
 UNNAMED = re.compile(
     r"cpuid|.*cmpxchg.*|loop\w*|x?save\w*|xrstor\w*|rep\w*|syscall|sysenter|int\w*"
 )
 # The last instruction of a sequence that the linker may replace as a whole.
 OF_LINKER = re.compile(r"__tls_get_addr|@tls", re.IGNORECASE)
-TWICE = re.compile(r"call\s+(?:\w*setjmp\w*|v?fork|getcontext|__builtin\w*)(?:@PLT)?$")
+# Calls that may come back a second time, when registers are used otherwise.
+TWICE = re.compile(r"call\s+(?:\w*setjmp\w*|v?fork|getcontext)(?:@PLT)?$")
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Instruction:
     writes: frozenset[str] = NONE
     to: str | None = None  # the label of a jump
     goes_on: bool = True
-    needed: frozenset[str] = field(default=NONE)  # registers that are read later, before it
+    needed: frozenset[str] = NONE  # registers that are read later, before it
 
     @property
     def is_call(self) -> bool:
@@ -96,8 +97,7 @@ def _read(lines: list[str]) -> tuple[list[Instruction], dict[str, int]]:
 def _instruction(line: int, text: str) -> Instruction:
     made = Instruction(line, " ".join(text.split()))
     operation, _, rest = made.text.partition(" ")
-    named = frozenset(REGISTERS[name] for name in NAME.findall(rest) if name in REGISTERS)
-    made.reads = named
+    made.reads = _named_in(rest)
     operands = [each.strip() for each in re.split(r",(?![^(]*\))", rest)]
     last = WHOLE.get(operands[-1].removeprefix("%"))
     if ";" in text or UNNAMED.fullmatch(operation):
@@ -107,7 +107,7 @@ def _instruction(line: int, text: str) -> Instruction:
         or (operation in {"xorl", "xorq"} and len(operands) == 2 and operands[0] == operands[1])
     ):
         sources = "" if operation.startswith("xor") else ",".join(operands[:-1])
-        made.reads = frozenset(REGISTERS[n] for n in NAME.findall(sources) if n in REGISTERS)
+        made.reads = _named_in(sources)
         made.writes = frozenset({last}) - made.reads
     elif operation.startswith("j") and operation != "jmp":
         made.to = operands[0]
@@ -117,6 +117,10 @@ def _instruction(line: int, text: str) -> Instruction:
     elif operation in {"ret", "ud2", "hlt"}:
         made.goes_on = False
     return made
+
+
+def _named_in(operands: str) -> frozenset[str]:
+    return frozenset(REGISTERS[name] for name in NAME.findall(operands) if name in REGISTERS)
 
 
 def _find_needed(
