@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs whose threads wait with std::atomic::wait(), and what they may do.
+"""Random programs whose threads wait with std::atomic::wait() or by a futex, and what they may do.
 
 All accesses are sequentially consistent, so a search of the interleavings decides. A sleep may end
-for no reason; a notification ends the sleep of one thread at least, whichever that is.
+for no reason; a notification ends the sleep of one thread at least, whichever that is. Then a futex
+call returns, and std::atomic::wait() looks again.
 """
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,7 +21,15 @@ HEAD = """#include <atomic>
 #include <thread>
 #include <vector>
 static std::atomic<int> word[2];
-static int seen[3];
+static int seen[4];
+"""
+FUTEX = """#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <climits>
+static long futex(std::atomic<int>& on, int operation, int value) {
+  return syscall(SYS_futex, &on, operation, value, nullptr, nullptr, 0);
+}
 """
 WORDS = 2
 AWAKE = -1
@@ -54,16 +64,21 @@ class Thread:
 
 
 class Program:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, has_futex: bool = False) -> None:
         """Most random programs hang, so every second one is drawn until it has no fault."""
         self.random = random.Random(seed)
+        self.has_futex = has_futex
         self._draw()
         while seed % 2 == 0 and self.faults():
             self._draw()
 
     def _draw(self) -> None:
-        self.words = self.random.choice([1, 1, 2])
-        self.threads = [self._thread() for _ in range(self.random.choice([2, 3, 3, 3]))]
+        # The kernel's look at a futex orders nothing, which only counts with another word.
+        self.words = 1 if self.has_futex else self.random.choice([1, 1, 2])
+        self.threads = [
+            self._thread()
+            for _ in range(self.random.choice([2, 3, 3, 4] if self.has_futex else [2, 3, 3, 3]))
+        ]
         self.claim = self._claim()
 
     def _thread(self) -> Thread:
@@ -77,7 +92,7 @@ class Program:
         name = f"word[{word}]"
         kind = self.random.random()
         if kind < 0.3:
-            thread.add(f"{name}.wait({value});", Step("wait", word, value))
+            thread.add(self._wait(word, value), Step("wait", word, value))
         elif kind < 0.4:
             self._wait_for_more(thread, word, max(value, 1))
         elif kind < 0.5:
@@ -91,13 +106,20 @@ class Program:
             call = f"store({value})" if change == "store" else "fetch_add(1)"
             thread.add(f"{name}.{call};", Step(change, word, value))
         if self.random.random() < 0.6:
-            how = self.random.choice(["one", "all"])
-            thread.add(f"{name}.notify_{how}();", Step(how, word))
+            how = self.random.choice(["one", "two", "all"] if self.has_futex else ["one", "all"])
+            count = {"one": "1", "two": "2", "all": "INT_MAX"}[how]
+            wake = f"futex({name}, FUTEX_WAKE, {count});"
+            thread.add(wake if self.has_futex else f"{name}.notify_{how}();", Step(how, word))
+
+    def _wait(self, word: int, value: int | str) -> str:
+        if self.has_futex:
+            return f"futex(word[{word}], FUTEX_WAIT, {value});"
+        return f"word[{word}].wait({value});"
 
     def _wait_for_more(self, thread: Thread, word: int, least: int) -> None:
         top = len(thread.steps)
         thread.add(
-            f"while ((v = word[{word}].load()) < {least}) word[{word}].wait(v);",
+            f"while ((v = word[{word}].load()) < {least}) {self._wait(word, 'v')}",
             Step("get", word),
             Step("if at least", word, least, top + 4),
             Step("wait for another", word),
@@ -109,7 +131,7 @@ class Program:
         top = len(thread.steps)
         taken = self.random.choice([1, 2, 2])
         thread.add(
-            f"while ((v = word[{word}].exchange({taken})) != 0) word[{word}].wait({taken});",
+            f"while ((v = word[{word}].exchange({taken})) != 0) {self._wait(word, taken)}",
             Step("take", word, taken),
             Step("if at most", word, 0, top + 4),
             Step("wait", word, taken),
@@ -128,7 +150,8 @@ class Program:
         starts = "".join(f"all.emplace_back(run{i});\n" for i in range(len(self.threads)))
         claim = f"assert(seen[{self.claim[0]}] != {self.claim[1]});\n"
         return (
-            f"{HEAD}{functions}int main() {{\nstd::vector<std::thread> all;\n{starts}"
+            f"{HEAD}{FUTEX if self.has_futex else ''}{functions}"
+            f"int main() {{\nstd::vector<std::thread> all;\n{starts}"
             f"for (std::thread& each : all) each.join();\n{claim}}}\n"
         )
 
@@ -169,18 +192,16 @@ class Program:
         registers[thread] = register
         after = State(tuple(places), tuple(registers), state.asleep, tuple(words))
         sleepers = [i for i, where in enumerate(asleep) if where == step.word]
-        if step.does not in {"one", "all"} or not sleepers:
-            yield after
-        elif step.does == "all":
-            yield self._woken(after, sleepers)
-        else:
-            yield from (self._woken(after, [each]) for each in sleepers)
+        most = {"one": 1, "two": 2, "all": len(sleepers)}.get(step.does, 0)
+        for woken in combinations(sleepers, min(most, len(sleepers))):
+            yield self._woken(after, list(woken))
 
-    @staticmethod
-    def _woken(state: State, threads: list[int]) -> State:
-        """They look again."""
+    def _woken(self, state: State, threads: list[int]) -> State:
         asleep = (AWAKE if i in threads else where for i, where in enumerate(state.asleep))
-        return state._replace(asleep=tuple(asleep))
+        places = list(state.places)
+        for i in threads if self.has_futex else []:
+            places[i] = self._settle(i, places[i] + 1, state.registers[i])
+        return state._replace(asleep=tuple(asleep), places=tuple(places))
 
     def faults(self) -> set[str]:
         """Returns the kinds of faults that some execution has."""

@@ -35,6 +35,8 @@ QUICK = {
     "causality.c",
     "ends_by_exit.c",
     "freed_once.cpp",
+    "futex_mutex.c",
+    "futex_results.c",
     "futures.cpp",
     "loaded_then_exchanged.c",
     "mcs_lock.c",
@@ -92,6 +94,15 @@ def test_creations_joins_and_first_turns_of_spins_double_no_executions(
     """The barrier has 36 graphs: in each phase the threads arrive in one of six orders."""
     found = check("three_at_a_barrier.c", environment=environment)
     assert found["executions"] < 500
+
+
+@pytest.mark.parametrize(
+    "program", ["futex_barrier.c", "futex_mutex.c", "futex_once.c", "futex_sequence.c"]
+)
+def test_sleeps_have_no_limit_where_nothing_reads_their_results(
+    program: str, environment: dict[str, str]
+) -> None:
+    assert check(program, environment=environment)["coverage"] == "exhaustive"
 
 
 # Each crash leaves the checker able to go on: the failing execution is run again for its steps.

@@ -50,15 +50,16 @@ def test_loops_that_look_under_locks(
         assert verdict_of(program, path, environment) in expected, path
 
 
+@pytest.mark.parametrize("has_futex", [False, True])
 @pytest.mark.parametrize(
     ("first", "count"),
-    [(0, 6), *(pytest.param(first, 20, marks=pytest.mark.deep) for first in range(6, 206, 20))],
+    [(0, 4), *(pytest.param(first, 20, marks=pytest.mark.deep) for first in range(4, 204, 20))],
 )
 def test_waits_for_another_value(
-    first: int, count: int, tmp_path: Path, environment: dict[str, str]
+    first: int, count: int, has_futex: bool, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     for seed in range(first, first + count):
-        program = waiting_programs.Program(seed)
+        program = waiting_programs.Program(seed, has_futex=has_futex)
         path = tmp_path / f"waits{seed}.cpp"
         expected = program.faults() or {"passed"}
         assert verdict_of(program, path, environment) in expected, path

@@ -19,6 +19,13 @@ namespace {
 
 constexpr std::uint16_t all_threads = (1U << max_threads) - 1;
 
+// Two wakes that find no thread are independent, and so are two sleeps if a wake takes any sleeper.
+constexpr unsigned any_use = ~0U;
+constexpr auto by_wakes =
+    static_cast<unsigned>(queue_use::takes) | static_cast<unsigned>(queue_use::finds_none);
+constexpr auto if_some_sleep =
+    static_cast<unsigned>(queue_use::joins) | static_cast<unsigned>(queue_use::takes);
+
 /// Which line uses a word of code without a world first differs, so such a word is known by its
 /// memory.
 std::uint64_t key_of(const location& word) {
@@ -96,9 +103,9 @@ void execution::note_read_within(location_index where) {
   if (me().undisturbed) learn(&conflicts::read_within, where);
 }
 
-void execution::note_queue(const void* address) {
+void execution::note_queue(const void* address, queue_use how) {
   if (me().undisturbed) learn(&conflicts::has_queue_within);
-  done_.queues.push_back(address);
+  done_.queues.emplace_back(address, how);
 }
 
 void execution::note_unordered() {
@@ -208,8 +215,7 @@ bool execution::stays_deferred(const thread_record& of) {
 /// has_news() tells instead.
 bool execution::depends_on_step(const thread_record& of) const {
   const upcoming next = upcoming_of(of);
-  const bool may_use_memory = next == upcoming::sleeps || next == upcoming::wakes ||
-                              next == upcoming::section || next == upcoming::other;
+  const bool may_use_memory = next == upcoming::section || next == upcoming::other;
   // Code without a world uses memory besides words.
   if (may_use_memory && name_of_memory != nullptr) return done_.any() || !done_.newest.empty();
   switch (next) {
@@ -227,8 +233,9 @@ bool execution::depends_on_step(const thread_record& of) const {
       }
       return false;
     case upcoming::sleeps:
-      return done_.has_written(of.next.where) || done_.has_queued_at(of.next.address);
-    case upcoming::wakes: return done_.has_queued_at(of.next.address);
+      return done_.has_written(of.next.where) ||
+             done_.has_queued_at(of.next.address, settings_.wakes_any ? by_wakes : any_use);
+    case upcoming::wakes: return done_.has_queued_at(of.next.address, if_some_sleep);
     case upcoming::section:
       return section_depends_on_step(of.now == status::awaiting ? of.looks.front().where
                                                                 : of.next.where);

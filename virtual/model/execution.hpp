@@ -158,12 +158,9 @@ class execution : private execution_state {
   long_run begin_long_run(std::uint64_t state);
   /// Whether it has run so many turns that it counts as endless.
   bool has_no_end(const long_run& run, std::uint32_t turns);
-  /// Only a wake that has one of the bits in common with the sleeper ends its sleep.
-  sleep_end sleep(location_index on, std::uint64_t expected, std::optional<std::size_t> deadline,
-                  std::source_location where, std::uint32_t bits = any_bit);
-  /// Knows the word only by its address, as the kernel does: the word may be gone.
-  std::uint32_t wake(const void* address, std::uint32_t count, std::source_location where,
-                     std::uint32_t bits = any_bit);
+  sleep_end sleep(const futex_wait& of, std::source_location where);
+  /// Returns how many it wakes, if the result matters.
+  std::uint32_t wake(const futex_wake& of, std::source_location where);
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
@@ -315,7 +312,7 @@ class execution : private execution_state {
   void note_attempt(location_index where) { learn_user(&word_users::writers, where); }
   void note_write(location_index where);
   void note_read_within(location_index where);
-  void note_queue(const void* address);
+  void note_queue(const void* address, queue_use how);
   void note_heavy_fence();
   void note_loop();
   void learn(std::vector<std::uint64_t> conflicts::*list, location_index where);
@@ -331,9 +328,19 @@ class execution : private execution_state {
   [[nodiscard]] read_before last_read_of(location_index word);
   [[nodiscard]] bool has_to_be_woken(const read_before& sleeper) const;
   [[nodiscard]] bool counts_order_of_sleeps(location_index on) const;
+  void learn_beside_waiters(std::uint16_t word_users::*list, location_index on);
+  message_index note_notified(location_index on);
+  void end_notification(location_index on, message_index known, std::uint64_t woken);
   void note_taken(const thread_record& sleeper, std::size_t of_sleepers);
   std::uint32_t wake_older(location_index on, message_index known, bool all,
                            std::source_location where);
+  // futex.cpp
+  sleep_end sleep_or_spin(const futex_wait& of, std::source_location where);
+  [[nodiscard]] std::optional<message_index> find_expected(const futex_wait& of, bool newest,
+                                                           std::source_location where);
+  [[nodiscard]] bool wakes_by_chance(const futex_wait& of, std::source_location where);
+  [[nodiscard]] bool falls_asleep(const futex_wait& of, sleep_kind kind, bool in_order,
+                                  std::source_location where);
   // reduction.cpp
   [[nodiscard]] bool is_awake(thread_record& of);
   [[nodiscard]] bool has_news(const thread_record& of, std::size_t look, location_index where);
@@ -428,6 +435,8 @@ class execution : private execution_state {
                               std::optional<location_index> to, std::source_location where);
   void replace(location_index on, message_index read, std::uint64_t value, std::memory_order order,
                std::source_location where);
+  std::optional<seen> await_now(std::span<const look> looks, std::optional<std::size_t> deadline,
+                                std::optional<std::uint64_t> desired, std::source_location where);
   void list_candidates(const thread_record& of);
 };
 

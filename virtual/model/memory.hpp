@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -55,7 +56,14 @@ struct word_users {
   std::uint16_t lookers = 0;           ///< look at its newest message
   std::uint16_t waiters = 0;           ///< wait until it has another value, and are notified
   std::uint16_t sleepers = 0;          ///< sleep on it otherwise, where others wait so
-  std::uint16_t single_notifiers = 0;  ///< notify one waiter
+  std::uint16_t single_notifiers = 0;  ///< notify one waiter, or a few
+  std::uint16_t turners = 0;           ///< sleep on it in a loop that writes
+  std::uint16_t counters = 0;          ///< have to know how many sleep there
+
+  /// Whether a notification may reach one of several waiters, and not another.
+  [[nodiscard]] bool may_pass_over() const noexcept {
+    return std::popcount(waiters) > 1 && single_notifiers != 0;
+  }
 };
 
 /// The refusal of a client with more words.

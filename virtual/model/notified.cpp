@@ -48,8 +48,8 @@ sleep_end execution::wait_for_another_value(location_index on, std::optional<std
   const location& at = memory_.at(on);
   const std::uint64_t expected = at.messages[seen.which].value;
   if (deadline || !may_repeat()) {
-    learn_user(&word_users::sleepers, on);
-    return sleep(on, expected, deadline, where);
+    learn_beside_waiters(&word_users::sleepers, on);
+    return sleep({.on = on, .expected = expected, .deadline = deadline}, where);
   }
   learn_user(&word_users::waiters, on);
   if (thread.repeats.waited_with == seen) return sleep_end::changed;
@@ -61,7 +61,7 @@ sleep_end execution::wait_for_another_value(location_index on, std::optional<std
   if (in_order) {
     step_point({.does = upcoming::sleeps, .where = on, .address = at.lies.address});
     check_alive(on, where);
-    note_queue(at.lies.address);
+    note_queue(at.lies.address, queue_use::joins);
   }
   event(slept, at.name, at.messages[seen.which].by.name());
   if (has_to_be_woken(seen)) {
@@ -99,8 +99,13 @@ bool execution::has_to_be_woken(const read_before& sleeper) const {
 
 bool execution::counts_order_of_sleeps(location_index on) const {
   const word_users& users = memory_.at(on).users;
-  const bool may_pass_over = std::popcount(users.waiters) > 1 && users.single_notifiers != 0;
-  return !reduces() || may_pass_over || users.sleepers != 0;
+  return !reduces() || users.may_pass_over() || users.sleepers != 0;
+}
+
+/// A use of the word by the running thread that counts for the search if others wait there. It is
+/// learned once they are known: then the search begins anew.
+void execution::learn_beside_waiters(std::uint16_t word_users::*list, location_index on) {
+  if (memory_.at(on).users.waiters != 0) learn_user(list, on);
 }
 
 void execution::notify(const void* address, bool all, std::source_location where) {
@@ -111,20 +116,32 @@ void execution::notify(const void* address, bool all, std::source_location where
   const bool in_order = is_repeated(counts_order_of_sleeps(*on));
   if (in_order) {
     step_point({.does = upcoming::wakes, .address = address});
-    note_queue(address);
   }
-  location& at = memory_.at(*on);
-  const message_index known = at.order[memory_.oldest_place(*on, me().known)];
-  if (at.position[known] > at.position[at.notified]) at.notified = known;
+  const message_index known = note_notified(*on);
   const std::uint64_t woken = in_order ? wake_older(*on, known, all, where) : 0;
-  event(notified + woken * 32, at.name, at.messages[known].by.name());
-  for (const thread_record& each : std::span{threads_}.first(count_)) {
-    const bool sleeps_here = each.now == status::unnotified && each.sleeps_on == *on;
-    if (sleeps_here && has_to_be_woken({*on, each.sleeps_with})) leave_out();
-  }
+  if (in_order) note_queue(address, woken != 0 ? queue_use::takes : queue_use::finds_none);
+  end_notification(*on, known, woken);
   if (account_ != nullptr) {
     tell(where, (all ? "notifies all on " : "notifies one on ") + described(*on),
          {.kind = "wake", .word = on});
+  }
+}
+
+/// Notes the newest message that the notification knows of, and returns it.
+message_index execution::note_notified(location_index on) {
+  location& at = memory_.at(on);
+  const message_index known = at.order[memory_.oldest_place(on, me().known)];
+  if (at.position[known] > at.position[at.notified]) at.notified = known;
+  return known;
+}
+
+/// The execution is left out if the notification has to reach one that sleeps forever.
+void execution::end_notification(location_index on, message_index known, std::uint64_t woken) {
+  const location& at = memory_.at(on);
+  event(notified + woken * 32, at.name, at.messages[known].by.name());
+  for (const thread_record& each : std::span{threads_}.first(count_)) {
+    const bool sleeps_here = each.now == status::unnotified && each.sleeps_on == on;
+    if (sleeps_here && has_to_be_woken({on, each.sleeps_with})) leave_out();
   }
 }
 

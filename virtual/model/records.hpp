@@ -78,6 +78,7 @@ struct thread_record {
   bool notes_state = false;       ///< at the next step
   bool notes_plain_turn = false;  ///< at once, and then goes on in the same step
   bool yields = false;            ///< pauses: another thread that runs instead is not a preemption
+  bool spins_in_kernel = false;   ///< awaits what ends its sleep (futex.cpp)
   bool rushes = false;            ///< runs a loop to its end, and sees nothing new in it
   std::optional<std::size_t> deadline;
   std::span<const look> looks;

@@ -30,18 +30,18 @@ namespace {
 int rank_of(upcoming what) {
   switch (what) {
     case upcoming::alone: return 0;
+    case upcoming::wakes: return 1;
     case upcoming::reads:
     case upcoming::changes:
     case upcoming::awaits:
-    case upcoming::light_fence: return 1;
+    case upcoming::light_fence: return 2;
     case upcoming::stores:
     case upcoming::sleeps:
-    case upcoming::wakes:
     case upcoming::section:
     case upcoming::other:
-    case upcoming::heavy_fence: return 2;
+    case upcoming::heavy_fence: return 3;
   }
-  return 2;
+  return 3;
 }
 
 }  // namespace

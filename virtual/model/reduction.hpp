@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace lockyard::model {
@@ -36,11 +37,18 @@ struct pending {
   const void* address = nullptr;  ///< the place of the word at which it sleeps or wakes
 };
 
+/// How a step uses the threads that sleep at an address.
+enum class queue_use : std::uint8_t {
+  joins = 1,
+  takes = 2,       ///< some of them
+  finds_none = 4,  ///< to take
+};
+
 /// The effects of a step on which operations of other threads may depend.
 struct effects {
   std::vector<location_index> written{};
   std::vector<location_index> newest{};  ///< the words whose newest message it has looked at
-  std::vector<const void*> queues{};     ///< the addresses at which it has slept or woken
+  std::vector<std::pair<const void*, queue_use>> queues{};
   bool has_paused = false;
   bool has_fenced = false;          ///< a light or a heavy fence
   bool has_fenced_heavily = false;  ///< a heavy one
@@ -57,8 +65,11 @@ struct effects {
   [[nodiscard]] bool has_looked_at(location_index where) const {
     return std::ranges::find(newest, where) != newest.end();
   }
-  [[nodiscard]] bool has_queued_at(const void* address) const {
-    return std::ranges::find(queues, address) != queues.end();
+  /// Whether it has used the queue in one of these ways; by default in any.
+  [[nodiscard]] bool has_queued_at(const void* address, unsigned ways = ~0U) const {
+    return std::ranges::any_of(queues, [&](const auto& each) {
+      return each.first == address && (static_cast<unsigned>(each.second) & ways) != 0;
+    });
   }
   [[nodiscard]] bool any() const noexcept {
     return !written.empty() || !queues.empty() || has_paused || has_fenced;

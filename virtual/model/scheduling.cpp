@@ -124,7 +124,7 @@ void execution::take(const option& next) {
   if (sleeps && next.how != variant::run) {
     std::erase(sleepers_[chosen.sleeps_on], next.thread);
     chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
-    note_queue(memory_.at(chosen.sleeps_on).lies.address);
+    note_queue(memory_.at(chosen.sleeps_on).lies.address, queue_use::takes);
     if (next.how == variant::spurious) --spurious_left_;
   }
   if (next.preempts) ++preemptions_;
@@ -168,7 +168,7 @@ bool execution::list_runnable() {
                       (each.now == status::pausing && pause_is_over(each));
     if (runs || (awaits && is_satisfiable(each))) {
       options_.push_back({.thread = i, .how = variant::run});
-      if (runs || is_satisfied_by_newest(each)) can_go_on = true;
+      if (runs || each.spins_in_kernel || is_satisfied_by_newest(each)) can_go_on = true;
     }
     const bool waits = awaits || each.now == status::sleeping || each.now == status::queued;
     if (!waits || !each.deadline) continue;
@@ -202,6 +202,11 @@ void execution::list_last_resorts() {
 
 void execution::note_hang() {
   options_.clear();
+  for (const thread_record& each : std::span{threads_}.first(count_)) {
+    // In another execution it sleeps forever.
+    if (each.now == status::awaiting && each.spins_in_kernel) is_redundant_ = true;
+  }
+  if (is_redundant_) return;
   verdict_ = verdict::hang;
   for (thread_index i = 0; i < count_; ++i) {
     const status now = threads_[i].now;
@@ -296,7 +301,11 @@ hash128 execution::prefix() const {
   for (std::size_t i = 0; i < memory_.count(); ++i) {
     if (sleepers_[i].empty()) continue;
     std::uint64_t queue = i + 1;
-    for (const thread_index sleeper : sleepers_[i]) queue = queue * 8 + sleeper + 1;
+    if (settings_.wakes_any) {
+      for (const thread_index sleeper : sleepers_[i]) queue += std::uint64_t{1} << (8U + sleeper);
+    } else {
+      for (const thread_index sleeper : sleepers_[i]) queue = queue * 8 + sleeper + 1;
+    }
     all.mix(queue);
   }
   all.mix(spurious_left_);

@@ -58,6 +58,21 @@ enum class sleep_kind : std::uint8_t {
 /// A futex's bits when none are named.
 inline constexpr std::uint32_t any_bit = ~0U;
 
+/// Calls of the kernel. The result of one matters unless the caller is known not to look at it.
+struct futex_wait {
+  location_index on;
+  std::uint64_t expected;
+  std::optional<std::size_t> deadline{};
+  std::uint32_t bits = any_bit;  ///< only a wake that has one of them in common ends the sleep
+  bool result_matters = true;
+};
+struct futex_wake {
+  const void* address;  ///< the kernel knows no more of the word, which may be gone
+  std::uint32_t count;
+  std::uint32_t bits = any_bit;
+  bool result_matters = true;
+};
+
 struct read_before {
   location_index where;
   message_index which;
@@ -122,6 +137,7 @@ struct repetition {
   std::optional<read_before> skipped;
   /// The message with the value other than which it waits for; nothing if it has acted since.
   std::optional<read_before> waited_with;
+  unsigned turns_in_kernel = 0;
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
   std::vector<failure> failures;  ///< of compare-exchanges, for no reason
   /// The places of such failures before the thread acted, until its compare-exchange there

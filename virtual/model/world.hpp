@@ -278,15 +278,18 @@ struct model {
 
   static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected,
                           deadline limit = never, here where = here::current()) noexcept {
-    return result_of(detail::now().sleep(on.index(where), expected, limit.which, where));
+    return result_of(detail::now().sleep(
+        {.on = on.index(where), .expected = expected, .deadline = limit.which}, where));
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& on, std::uint32_t count,
                             here where = here::current()) noexcept {
-    return detail::now().wake(&on, count, where);
+    return detail::now().wake({.address = &on, .count = count}, where);
   }
   static void wake_each(const void* const* words, std::uint32_t count,
                         here where = here::current()) noexcept {
-    for (std::uint32_t i = 0; i < count; ++i) detail::now().wake(words[i], 1, where);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      detail::now().wake({.address = words[i], .count = 1}, where);
+    }
   }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t count,

@@ -177,7 +177,7 @@ std::uintptr_t offset_of(const known_places& all, std::uintptr_t at) {
 /// Return addresses, innermost first: code of a module keeps its frame pointers.
 using call_chain = std::array<std::uintptr_t, 12>;
 
-bool is_in_module(std::uintptr_t at) {
+bool lies_in_module(std::uintptr_t at) {
   const auto& modules = known().modules;
   return std::ranges::any_of(
       modules, [at](const module& each) { return each.begin <= at && at < each.end; });
@@ -193,7 +193,7 @@ call_chain callers_of(const void* return_address) {
   std::size_t count = 0;
   while (count < found.size()) {
     const std::uintptr_t caller = frame[1];
-    if (is_reached && !is_in_module(caller)) break;
+    if (is_reached && !lies_in_module(caller)) break;
     if (is_reached) found[count++] = caller;
     is_reached = is_reached || caller == wanted;
     const auto* const next = reinterpret_cast<const std::uintptr_t*>(frame[0]);
@@ -209,6 +209,11 @@ void note_module(const char* path, std::uintptr_t base, std::size_t bytes) {
   known_places& all = known();
   const std::scoped_lock guard{all.lock};
   all.modules.emplace_back(base, base + bytes, path, std::nullopt);
+}
+
+bool is_in_module(const void* return_address) {
+  const std::scoped_lock guard{known().lock};
+  return lies_in_module(reinterpret_cast<std::uintptr_t>(return_address));
 }
 
 namespace {

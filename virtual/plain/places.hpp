@@ -19,6 +19,9 @@ std::source_location place_of(const void* return_address, unsigned operation = 0
 /// inlined: in C++ a part of the name.
 bool is_in_function(const void* return_address, std::string_view name);
 
+/// Whether the code at a return address is a module's.
+bool is_in_module(const void* return_address);
+
 /// Tells place_of() where a module was loaded, and from which file.
 void note_module(const char* path, std::uintptr_t base, std::size_t bytes);
 

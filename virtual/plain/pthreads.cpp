@@ -133,7 +133,7 @@ int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, const void*
   const auto end = [&] {
     const one_step with_the_unlock;
     check_mutex(sleeps_on, mutex, where);
-    return now().sleep(sleeps_on, 0, deadline, where);
+    return now().sleep({.on = sleeps_on, .expected = 0, .deadline = deadline}, where);
   }();
   lock(mutex, false, pc);
   return end == model::sleep_end::timed_out ? ETIMEDOUT : 0;
@@ -142,7 +142,7 @@ int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, const void*
 int wake(pthread_cond_t* on, std::uint32_t count, std::source_location where) {
   worker::mine().loop().act();
   now().use(word_of_system(on, where), where);
-  now().wake(on, count, where);
+  now().wake({.address = on, .count = count}, where);
   return 0;
 }
 

@@ -80,13 +80,19 @@ model::hash128 hash_of(std::span<const std::byte> bytes) {
   return all.low;
 }
 
-[[gnu::noinline]] void note_caller() {
+[[gnu::noinline]] void note_caller([[maybe_unused]] const std::byte* frame) {
   if (!is_active() || !execution::current()->may_repeat()) return;
-  const auto* const frame = static_cast<const std::byte*>(__builtin_frame_address(0));
-  const auto on_stack = execution::current()->find_on_stack(frame);
+#if defined(__x86_64__) && !defined(__clang__)
+  // GCC saves the five registers that calls preserve right below the frame pointer. Below them the
+  // function's frame may have gaps, with values that earlier calls have left there.
+  const std::byte* const begin = frame - 5 * sizeof(std::uint64_t);
+#else
+  const auto* const begin = static_cast<const std::byte*>(__builtin_frame_address(0));
+#endif
+  const auto on_stack = execution::current()->find_on_stack(begin);
   if (!on_stack) return;
   worker& mine = worker::mine();
-  model::hash128 state = hash_of({frame, on_stack->from_top});
+  model::hash128 state = hash_of({begin, on_stack->from_top});
   state.mix(static_cast<std::uint64_t>(mine.storage[on_stack->thread].error));
   mine.loop().note_caller(state.low | 1U);
 }

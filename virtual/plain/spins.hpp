@@ -41,8 +41,10 @@ std::uint64_t local_state();
 /// Notes all that decides what the caller of a function does next, besides what that function does
 /// and returns: the stack, with the registers that LOCKYARD_NOTE_CALLER has saved there. Nothing on
 /// the stack may depend on the note.
-void note_caller();
-#define LOCKYARD_NOTE_CALLER (__builtin_unwind_init(), lockyard::plain::note_caller())
+void note_caller(const std::byte* frame);
+#define LOCKYARD_NOTE_CALLER \
+  (__builtin_unwind_init(),  \
+   lockyard::plain::note_caller(static_cast<const std::byte*>(__builtin_frame_address(0))))
 
 /// Lines of the user's that were taken as loops that wait, as file and number, since they were
 /// forgotten; the file's name lives as long as the program.

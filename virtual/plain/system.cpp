@@ -3,6 +3,7 @@
 // What a module's code asks of the system: futexes, time, its identity; and what the checker cannot
 // follow, which ends the search.
 
+#include "unread_results.hpp"
 #include "wrapped.hpp"
 
 #include <linux/futex.h>
@@ -14,7 +15,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdarg>
 #include <cstdlib>
 #include <ctime>
 #include <string>
@@ -30,6 +30,7 @@ struct futex_call {
   const std::timespec* limit;
   const std::uint32_t* second;
   std::uint32_t third;
+  bool result_matters = true;
 };
 
 long failed(int reason) {
@@ -45,10 +46,16 @@ std::uint32_t bits_of(const futex_call& call) {
 
 long sleep_on(const futex_call& call, std::source_location where) {
   const auto deadline = deadline_if(call.limit != nullptr);
-  const model::sleep_end how =
-      now().sleep(word_of_system(call.word, where), call.value, deadline, where, bits_of(call));
+  const model::sleep_end how = now().sleep({.on = word_of_system(call.word, where),
+                                            .expected = call.value,
+                                            .deadline = deadline,
+                                            .bits = bits_of(call),
+                                            .result_matters = call.result_matters},
+                                           where);
   // A loop whose wait fails because the word has another value is a spin.
   if (how != model::sleep_end::changed) worker::mine().loop().act();
+  // An error number that no one reads would make two turns of a loop differ.
+  if (!call.result_matters) return 0;
   switch (how) {
     case model::sleep_end::changed: return failed(EAGAIN);
     case model::sleep_end::timed_out: return failed(ETIMEDOUT);
@@ -64,7 +71,12 @@ long futex(const futex_call& call, std::source_location where) {
   worker::mine().loop().act();
   switch (command) {
     case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET: return now().wake(call.word, call.value, where, bits_of(call));
+    case FUTEX_WAKE_BITSET:
+      return now().wake({.address = call.word,
+                         .count = call.value,
+                         .bits = bits_of(call),
+                         .result_matters = call.result_matters},
+                        where);
     case FUTEX_CMP_REQUEUE: {
       // The kernel takes the number of threads to move in the place of the time limit.
       const auto move = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(call.limit));
@@ -102,6 +114,29 @@ std::int64_t time_ns(std::source_location where) {
   const auto hours = static_cast<std::int64_t>(now().hours_passed(where));
   clear_dead_stack();
   return (hours + 1) * hour;
+}
+
+using arguments = std::array<long, 6>;
+
+[[gnu::noinline]] long call_system(long number, const arguments& words, bool is_read,
+                                   const void* pc) {
+  const auto where = place_of(pc);
+  switch (number) {
+    case SYS_futex:
+      return futex({.word = reinterpret_cast<const std::uint32_t*>(words[0]),
+                    .operation = static_cast<int>(words[1]),
+                    .value = static_cast<std::uint32_t>(words[2]),
+                    .limit = reinterpret_cast<const std::timespec*>(words[3]),
+                    .second = reinterpret_cast<const std::uint32_t*>(words[4]),
+                    .third = static_cast<std::uint32_t>(words[5]),
+                    .result_matters = is_read},
+                   where);
+    case SYS_gettid: return now().self() + 1L;
+    case SYS_sched_yield: give_way(where); return 0;
+    default:
+      refuse("the checker has no system call " + std::to_string(number),
+             "leave it out under a macro given by --flags", where);
+  }
 }
 
 /// The time as the code sees it.
@@ -143,32 +178,14 @@ int* __wrap___errno_location() {
   return &lockyard::plain::worker::mine().storage[lockyard::plain::now().self()].error;
 }
 
-long __wrap_syscall(long number, ...) {
-  using namespace lockyard::plain;
-  std::va_list more;
-  va_start(more, number);
-  std::array<long, 6> words{};
-  for (long& each : words) each = va_arg(more, long);
-  va_end(more);
-  if (!is_active()) {
-    return syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
-  }
-  const auto where = LOCKYARD_HERE;
-  switch (number) {
-    case SYS_futex:
-      return futex({.word = reinterpret_cast<const std::uint32_t*>(words[0]),
-                    .operation = static_cast<int>(words[1]),
-                    .value = static_cast<std::uint32_t>(words[2]),
-                    .limit = reinterpret_cast<const std::timespec*>(words[3]),
-                    .second = reinterpret_cast<const std::uint32_t*>(words[4]),
-                    .third = static_cast<std::uint32_t>(words[5])},
-                   where);
-    case SYS_gettid: return now().self() + 1L;
-    case SYS_sched_yield: give_way(where); return 0;
-    default:
-      refuse("the checker has no system call " + std::to_string(number),
-             "leave it out under a macro given by --flags", where);
-  }
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  if (!is_active()) return syscall(number, a, b, c, d, e, f);
+  const void* const frame = __builtin_frame_address(0);
+  const bool is_read = lockyard::plain::is_result_read(LOCKYARD_PC, frame);
+  const long result =
+      lockyard::plain::call_system(number, {a, b, c, d, e, f}, is_read, LOCKYARD_PC);
+  lockyard::plain::clear_dead_stack();
+  return result;
 }
 
 int __wrap_sched_yield() {
@@ -242,7 +259,7 @@ bool __wrap__ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjb
 void __wrap__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(const std::uint32_t* word) {
   if (!is_active()) return;
   lockyard::plain::worker::mine().loop().act();
-  lockyard::plain::now().wake(word, ~0U, LOCKYARD_HERE);
+  lockyard::plain::now().wake({.address = word, .count = ~0U}, LOCKYARD_HERE);
 }
 
 int __wrap_timespec_get(std::timespec* to, int base) {

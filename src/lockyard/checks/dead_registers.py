@@ -12,24 +12,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lockyard.checks import assembly
+from lockyard.checks import assembly, x86_64
 
-# As the compiler names them in 64, 32, 16 and 8 bits.
-NAMES = {
-    "rbx": ("rbx", "ebx", "bx", "bl", "bh"),
-    **{f"r{n}": (f"r{n}", f"r{n}d", f"r{n}w", f"r{n}b") for n in (12, 13, 14, 15)},
-}
-WHOLE = {name: of for of, names in NAMES.items() for name in names[:2]}
-REGISTERS = {name: of for of, names in NAMES.items() for name in names}
-ALL = frozenset(NAMES)
+ALL = frozenset({"rbx", "r12", "r13", "r14", "r15"})
 NONE: frozenset[str] = frozenset()
 
-LABEL = re.compile(r"^([\w.$]+):")
-NAME = re.compile(r"%(\w+)")
 # Tables of exception handlers name them as distances.
 HANDLER = re.compile(r"^\s*\.uleb128\s+(\.L\w+)-", re.MULTILINE)
-# These write their last operand without reading it.
-MOVES = re.compile(r"(?:mov(?:abs)?[lq]?|mov[sz][bwl][lq]|lea[lq]?|pop[q]?)")
 # These may use registers that they do not name.
 UNNAMED = re.compile(
     r"cpuid|.*cmpxchg.*|loop\w*|x?save\w*|xrstor\w*|rep\w*|syscall|sysenter|int\w*"
@@ -41,18 +30,10 @@ TWICE = re.compile(r"call\s+(?:\w*setjmp\w*|v?fork|getcontext)(?:@PLT)?$")
 
 
 @dataclass
-class Instruction:
-    line: int
-    text: str
+class Use:
     reads: frozenset[str] = NONE
     writes: frozenset[str] = NONE
-    to: str | None = None  # the label of a jump
-    goes_on: bool = True
     needed: frozenset[str] = NONE  # registers that are read later, before it
-
-    @property
-    def is_call(self) -> bool:
-        return self.text.startswith("call")
 
 
 def without_dead_values(text: str) -> str:
@@ -67,69 +48,44 @@ def without_dead_values(text: str) -> str:
 
 
 def _cleared(lines: list[str], handlers: frozenset[str]) -> list[str]:
-    code, labels = _read(lines)
+    code, labels = x86_64.read(lines)
     if any(TWICE.match(each.text) for each in code):
         return lines
-    at_handlers = _find_needed(code, labels, handlers)
+    uses = [_use(each) for each in code]
+    at_handlers = _find_needed(code, uses, labels, handlers)
     made = list(lines)
     for number, each in enumerate(code):
         if not each.is_call or OF_LINKER.search(each.text):
             continue
-        after = code[number + 1].needed if number + 1 < len(code) else ALL
-        dead = ALL - after - at_handlers - each.reads
-        clears = [f"\txorl\t%{NAMES[of][1]}, %{NAMES[of][1]}" for of in sorted(dead)]
+        after = uses[number + 1].needed if number + 1 < len(code) else ALL
+        dead = ALL - after - at_handlers - uses[number].reads
+        clears = [
+            f"\txorl\t%{name}, %{name}" for name in sorted(x86_64.NAMES[of][1] for of in dead)
+        ]
         made[each.line] = "\n".join([*clears, lines[each.line]])
     return made
 
 
-def _read(lines: list[str]) -> tuple[list[Instruction], dict[str, int]]:
-    code: list[Instruction] = []
-    labels: dict[str, int] = {}
-    for number, line in enumerate(lines):
-        text = line.split("#")[0].strip()
-        if label := LABEL.match(text):
-            labels[label[1]] = len(code)
-        elif text and not text.startswith("."):
-            code.append(_instruction(number, text))
-    return code, labels
-
-
-def _instruction(line: int, text: str) -> Instruction:
-    made = Instruction(line, " ".join(text.split()))
-    operation, _, rest = made.text.partition(" ")
-    made.reads = _named_in(rest)
-    operands = [each.strip() for each in re.split(r",(?![^(]*\))", rest)]
-    last = WHOLE.get(operands[-1].removeprefix("%"))
-    if ";" in text or UNNAMED.fullmatch(operation):
+def _use(of: x86_64.Instruction) -> Use:
+    made = Use(reads=x86_64.registers_in(of.operands) & ALL)
+    if ";" in of.text or UNNAMED.fullmatch(of.operation):
         made.reads = ALL
-    elif last is not None and (
-        MOVES.fullmatch(operation)
-        or (operation in {"xorl", "xorq"} and len(operands) == 2 and operands[0] == operands[1])
-    ):
-        sources = "" if operation.startswith("xor") else ",".join(operands[:-1])
-        made.reads = _named_in(sources)
-        made.writes = frozenset({last}) - made.reads
-    elif operation.startswith("j") and operation != "jmp":
-        made.to = operands[0]
-    elif operation in {"jmp", "notrack"}:
-        made.to = operands[0]
-        made.goes_on = False
-    elif operation in {"ret", "ud2", "hlt"}:
-        made.goes_on = False
+    elif of.target is not None and (of.is_move or of.is_zero):
+        made.reads = NONE if of.is_zero else x86_64.registers_in(of.operands[:-1]) & ALL
+        made.writes = frozenset({of.target}) - made.reads
     return made
 
 
-def _named_in(operands: str) -> frozenset[str]:
-    return frozenset(REGISTERS[name] for name in NAME.findall(operands) if name in REGISTERS)
-
-
 def _find_needed(
-    code: list[Instruction], labels: dict[str, int], handlers: frozenset[str]
+    code: list[x86_64.Instruction],
+    uses: list[Use],
+    labels: dict[str, int],
+    handlers: frozenset[str],
 ) -> frozenset[str]:
     """Finds for each instruction the registers that are read later; returns the handlers' ones."""
 
     def at(place: int | None) -> frozenset[str]:
-        return ALL if place is None or place >= len(code) else code[place].needed
+        return ALL if place is None or place >= len(code) else uses[place].needed
 
     at_handlers = NONE
     changed = True
@@ -144,9 +100,9 @@ def _find_needed(
                 after |= ALL
             if each.is_call:
                 after |= at_handlers
-            needed = (after - each.writes) | each.reads
-            if needed != each.needed:
-                each.needed, changed = needed, True
+            needed = (after - uses[number].writes) | uses[number].reads
+            if needed != uses[number].needed:
+                uses[number].needed, changed = needed, True
         now = NONE.union(*(at(labels[each]) for each in handlers if each in labels))
         if now != at_handlers:
             at_handlers, changed = now, True

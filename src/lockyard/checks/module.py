@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockyard.checks import assembly, dead_registers, glue, imports, members, operands
+from lockyard.checks import (
+    assembly,
+    dead_registers,
+    glue,
+    imports,
+    members,
+    operands,
+    unread_results,
+)
 from lockyard.checks.recipe import Recipe
 from lockyard.errors import UsageError
 from lockyard.measure.session import say
@@ -172,7 +180,9 @@ class Build:
         else:
             is_silent |= operands.is_silent(after)
         told = assembly.with_atomic_functions(code)
-        unit.assembler.write_text(dead_registers.without_dead_values(told))
+        unit.assembler.write_text(
+            unread_results.with_marks(dead_registers.without_dead_values(told))
+        )
         return replace(unit, is_silent=is_silent)
 
     @property

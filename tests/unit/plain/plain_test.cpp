@@ -15,7 +15,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <set>
@@ -269,5 +272,32 @@ TEST(FactTable, is_shared_with_processes_that_are_started_later) {
   EXPECT_EQ(facts.known(key), 3U);
   EXPECT_EQ(facts.known(key + 1), 0U);
 }
+
+#if defined(__x86_64__) && !defined(__clang__)
+using five = std::array<std::uint64_t, 5>;
+
+/// Copies what spins.cpp takes for the caller's registers.
+[[gnu::noinline]] void copy_registers(five* to) {
+  __builtin_unwind_init();
+  std::memcpy(to, static_cast<const std::byte*>(__builtin_frame_address(0)) - sizeof *to,
+              sizeof *to);
+}
+
+TEST(NoteCaller, finds_the_callers_registers_right_below_the_frame_pointer) {
+  five found{};
+  register std::uint64_t r12 asm("r12") = 12;
+  register std::uint64_t r13 asm("r13") = 13;
+  register std::uint64_t r14 asm("r14") = 14;
+  register std::uint64_t r15 asm("r15") = 15;
+  five* to = &found;
+  void (*const copies)(five*) = &copy_registers;
+  asm volatile("call *%[copies]"
+               : "+D"(to)
+               : [copies] "a"(copies), "b"(11), "r"(r12), "r"(r13), "r"(r14), "r"(r15)
+               : "memory", "cc", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");
+  std::ranges::sort(found);
+  EXPECT_EQ(found, (five{11, 12, 13, 14, 15}));
+}
+#endif
 
 }  // namespace

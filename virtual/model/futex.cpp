@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Futexes. Sleeps look at the newest value, and wakes meet the sleepers that are there, so they are
+// steps whose order counts, where the result of a call matters: whether the thread has slept, or
+// how many it has woken.
+//
+// Where no result matters, a sleep that waits for another value is the same as in notified.cpp: a
+// spin, or it lasts forever, or a wake reaches it that another sleeper would need. Only, the caller
+// looks again when it wakes up, not the model. So there is a fourth choice: the thread wakes up for
+// no reason, or by a wake that was meant for earlier sleepers, and the word still has the value.
+
+#include "events.hpp"
+#include "execution.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace lockyard::model {
+
+namespace {
+
+enum decision : std::uint8_t { spins, sleeps_forever, sleeps_for_another, wakes_for_no_reason };
+
+}  // namespace
+
+/// Whether a mutant leaves the wake out.
+bool execution::drops_wake(std::source_location where) {
+  if (sites_ != nullptr) {
+    sites_->insert({.where = site::of(where, wake_argument), .order = std::memory_order_relaxed});
+  }
+  const mutation* const planted = settings_.planted;
+  return planted != nullptr && planted->is_at(where, wake_argument);
+}
+
+sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
+  const auto on = of.on;
+  const bool may_spin = !of.result_matters && !of.deadline && of.bits == any_bit &&
+                        memory_.at(on).users.counters == 0;
+  if (may_spin) return sleep_or_spin(of, where);
+  step_point({.does = upcoming::sleeps, .where = on, .address = memory_.at(on).lies.address});
+  check_alive(on, where);
+  note_newest(on);
+  const location& at = memory_.at(on);
+  const message& newest = at.newest();
+  const bool sleeps = newest.value == of.expected;
+  event(sleeps ? slept : not_slept, at.name, newest.by.name());
+  // The kernel's look is coherent with ours, but orders nothing.
+  memory_.read(me().known, on, at.order.back(), std::memory_order_relaxed, this_event());
+  if (account_ != nullptr) {
+    candidates_.clear();
+    tell(where,
+         (sleeps ? "sleeps on " : "does not sleep on ") + described(on) + ": " +
+             text_of(on, newest.value) + by_whom(newest),
+         {.kind = sleeps ? "sleep" : "no sleep", .word = on, .read = at.order.back()});
+  }
+  thread_record& thread = me();
+  if (!sleeps) {
+    note_read(on, at.order.back());
+    return sleep_end::changed;
+  }
+  note_queue(at.lies.address, queue_use::joins);
+  // Whether the one that may not wake is asleep then depends on the order of the steps.
+  if (reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
+  learn_beside_waiters(&word_users::sleepers, on);
+  thread.sleeps_on = on;
+  thread.sleeps_with = at.order.back();
+  thread.sleeps_for = of.bits;
+  thread.deadline = of.deadline;
+  thread.woken_by = sleep_end::woken;
+  sleepers_[on].push_back(running_);
+  block(status::sleeping);
+  thread.reads.clear();
+  thread.deadline.reset();
+  thread.timed_out = false;
+  event(woke_up, static_cast<std::uint64_t>(thread.woken_by), 0);
+  if (account_ != nullptr) {
+    tell(where, thread.woken_by == sleep_end::timed_out ? "its deadline passes" : "wakes up");
+  }
+  return thread.woken_by;
+}
+
+/// A sleep whose result does not matter to its caller.
+sleep_end execution::sleep_or_spin(const futex_wait& of, std::source_location where) {
+  thread_record& thread = me();
+  if (thread.rushes) event(paused, 2, 0);  // ends the rush
+  learn_user(&word_users::waiters, of.on);
+  const bool is_free =
+      is_repeated(name_of_memory != nullptr && reduces() && memory_.at(of.on).users.turners == 0);
+  const location& word = memory_.at(of.on);
+  const read_before seen{of.on, word.order[memory_.oldest_place(of.on, me().known)]};
+  if (is_free && ++thread.repeats.turns_in_kernel > 16) learn_user(&word_users::turners, of.on);
+  if (is_free && thread.repeats.waited_with == seen) return sleep_end::changed;
+  thread.repeats.waited_with = seen;
+  const bool in_order = is_repeated(counts_order_of_sleeps(of.on));
+  std::array<decision, 4> decisions{spins, sleeps_forever};
+  std::size_t count = 2;
+  if (in_order) decisions[count++] = sleeps_for_another;
+  if (!is_free) {
+    if (spurious_left_ > 0) {
+      decisions[count++] = wakes_for_no_reason;
+    } else {
+      reach(cap::spurious_wakes);
+    }
+  }
+  const decision does = decisions[choose(choice_kind::time, count, where)];
+  if (does == spins && is_free) return sleep_end::changed;
+  thread.history.mix(does);
+  if (does == wakes_for_no_reason && wakes_by_chance(of, where)) return sleep_end::woken;
+  if (does == sleeps_forever || does == sleeps_for_another) {
+    const auto kind =
+        does == sleeps_forever ? sleep_kind::forever : sleep_kind::in_place_of_another;
+    if (falls_asleep(of, kind, in_order, where)) return sleep_end::woken;
+  }
+  const look other{.where = of.on,
+                   .order = std::memory_order_relaxed,
+                   .predicate = &of.expected,
+                   .test = [](const void* expected, std::uint64_t value) {
+                     return value != *static_cast<const std::uint64_t*>(expected);
+                   }};
+  thread.spins_in_kernel = true;
+  await_now(std::span{&other, 1}, std::nullopt, std::nullopt, where);
+  thread.spins_in_kernel = false;
+  return sleep_end::changed;
+}
+
+/// The kernel finds the expected value: in any message, or the newest one that has it. Nothing if
+/// there is none.
+std::optional<message_index> execution::find_expected(const futex_wait& of, bool newest,
+                                                      std::source_location where) {
+  check_alive(of.on, where);
+  note_read_within(of.on);
+  candidates_.clear();
+  const access by{running_, std::memory_order_relaxed};
+  memory_.for_each_readable(me().known, of.on, by, [&](message_index index) {
+    const bool is_expected = memory_.at(of.on).messages[index].value == of.expected;
+    if (is_expected && may_follow(of.on, index)) candidates_.emplace_back(0, index);
+    return !newest || candidates_.empty();
+  });
+  if (candidates_.empty()) return std::nullopt;
+  const message_index found = candidates_[choose_candidate(where)].second;
+  note_followed(of.on, found);
+  const location& at = memory_.at(of.on);
+  event(slept, at.name, at.messages[found].by.name());
+  // The kernel's look is coherent with the thread's own, but orders nothing.
+  memory_.read(me().known, of.on, found, std::memory_order_relaxed, this_event());
+  if (account_ != nullptr) {
+    candidates_.clear();
+    tell(where,
+         "sleeps on " + described(of.on) + ": " + text_of(of.on, of.expected) +
+             by_whom(at.messages[found]),
+         {.kind = "sleep", .word = of.on, .read = found});
+  }
+  return found;
+}
+
+/// False if the kernel finds another value.
+bool execution::wakes_by_chance(const futex_wait& of, std::source_location where) {
+  const location& at = memory_.at(of.on);
+  const message_index known = at.order[memory_.oldest_place(of.on, me().known)];
+  if (at.messages[known].value != of.expected) {
+    step_point({.does = upcoming::reads, .where = of.on});
+    if (!find_expected(of, false, where)) {
+      if (by_->explores()) leave_out();
+      return false;
+    }
+  }
+  --spurious_left_;
+  event(woke_up, 0, 0);
+  if (account_ != nullptr) tell(where, "sleeps, and wakes up for no reason");
+  return true;
+}
+
+/// False if a wake has to reach the thread, or the kernel finds another value: so it goes on.
+bool execution::falls_asleep(const futex_wait& of, sleep_kind kind, bool in_order,
+                             std::source_location where) {
+  thread_record& thread = me();
+  const void* const address = memory_.at(of.on).lies.address;
+  step_point(
+      {.does = in_order ? upcoming::sleeps : upcoming::reads, .where = of.on, .address = address});
+  const auto found = find_expected(of, true, where);
+  if (!found || has_to_be_woken({of.on, *found})) {
+    if (by_->explores()) leave_out();
+    return false;
+  }
+  thread.sleeps_on = of.on;
+  thread.sleeps_with = *found;
+  thread.sleeps_for = any_bit;
+  if (!in_order) block(status::unnotified);
+  note_queue(address, queue_use::joins);
+  thread.sleeps = kind;
+  sleepers_[of.on].push_back(running_);
+  block(status::sleeping);
+  thread.sleeps = sleep_kind::usual;
+  thread.reads.clear();
+  event(woke_up, 0, 0);
+  if (account_ != nullptr) tell(where, "wakes up");
+  return true;
+}
+
+std::uint32_t execution::wake(const futex_wake& of, std::source_location where) {
+  if (drops_wake(where)) return 0;
+  if (const auto on = memory_.find(of.address)) {
+    if (of.result_matters) {
+      learn_beside_waiters(&word_users::counters, *on);
+    } else if (of.count < count_) {
+      learn_user(&word_users::single_notifiers, *on);
+    }
+    // Until waiters are known, those that sleep there may be sleepers of the other kind.
+    const bool has_waiters = memory_.at(*on).users.waiters != 0;
+    const bool in_order = of.result_matters || !has_waiters || counts_order_of_sleeps(*on);
+    if (!is_repeated(in_order)) {
+      end_notification(*on, note_notified(*on), 0);
+      if (account_ != nullptr) {
+        tell(where, "wakes on " + described(*on), {.kind = "wake", .word = *on});
+      }
+      return 0;
+    }
+  }
+  step_point({.does = upcoming::wakes, .address = of.address});
+  const auto on = memory_.find(of.address);
+  if (on) note_notified(*on);
+  const std::uint32_t woken = on ? take_sleepers(*on, of.count, of.bits, std::nullopt, where) : 0;
+  note_queue(of.address, woken != 0 ? queue_use::takes : queue_use::finds_none);
+  event(woke, on ? memory_.at(*on).name : 0, woken);
+  if (account_ != nullptr) {
+    tell(where,
+         "wakes " + std::to_string(woken) + " on " + (on ? described(*on) : "a word that is gone"),
+         {.kind = "wake", .word = on});
+  }
+  return woken;
+}
+
+std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64_t expected,
+                                                std::uint32_t count, std::uint32_t move,
+                                                location_index to, std::source_location where) {
+  learn_beside_waiters(&word_users::counters, from);
+  learn_beside_waiters(&word_users::sleepers, to);
+  step_point({.does = upcoming::other});
+  check_alive(from, where);
+  note_newest(from);
+  note_queue(memory_.at(from).lies.address, queue_use::takes);
+  note_queue(memory_.at(to).lies.address, queue_use::joins);
+  const location& at = memory_.at(from);
+  const message& newest = at.newest();
+  if (newest.value != expected) {
+    event(moved, at.name, newest.by.name());
+    memory_.read(me().known, from, at.order.back(), std::memory_order_relaxed, this_event());
+    if (account_ != nullptr) tell(where, "moves no thread: " + described(from) + " has changed");
+    return std::nullopt;
+  }
+  const std::uint32_t woken = take_sleepers(from, count, any_bit, std::nullopt, where);
+  const std::uint32_t others = take_sleepers(from, move, any_bit, to, where);
+  event(moved, at.name, newest.by.name() * 64 + woken * 8 + others);
+  memory_.read(me().known, from, at.order.back(), std::memory_order_relaxed, this_event());
+  if (account_ != nullptr) {
+    tell(where, "wakes " + std::to_string(woken) + " and moves " + std::to_string(others) +
+                    " from " + described(from) + " to " + described(to));
+  }
+  return woken + others;
+}
+
+std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count, std::uint32_t bits,
+                                       std::optional<location_index> to,
+                                       std::source_location where) {
+  const auto answers = [&](thread_index each) { return (threads_[each].sleeps_for & bits) != 0; };
+  auto& queue = sleepers_[from];
+  const auto found = static_cast<std::size_t>(std::ranges::count_if(queue, answers));
+  std::uint32_t taken = 0;
+  while (taken < count) {
+    const auto all = static_cast<std::size_t>(std::ranges::count_if(queue, answers));
+    if (all == 0) break;
+    std::size_t before = settings_.wakes_any ? choose(choice_kind::thread, all, where) : 0;
+    const auto which = std::ranges::find_if(
+        queue, [&](thread_index each) { return answers(each) && before-- == 0; });
+    const thread_index sleeper = *which;
+    note_taken(threads_[sleeper], found > count ? found : 1);
+    queue.erase(which);
+    if (to) {
+      sleepers_[*to].push_back(sleeper);
+      threads_[sleeper].sleeps_on = *to;
+    } else {
+      threads_[sleeper].now = status::ready;
+      threads_[sleeper].deferred = {};
+    }
+    ++taken;
+  }
+  return taken;
+}
+
+}  // namespace lockyard::model

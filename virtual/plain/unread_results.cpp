@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unread_results.hpp"
+
+#include "places.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace lockyard::plain {
+
+namespace {
+
+using mark = std::array<unsigned char, 7>;
+// nopl with these displacements
+constexpr mark unread{0x0f, 0x1f, 0x80, 'u', 'n', 'r', 'd'};
+constexpr mark returned{0x0f, 0x1f, 0x80, 'r', 'e', 't', 'd'};
+
+bool is_at(const mark& looked_for, const void* return_address) {
+  return std::memcmp(return_address, looked_for.data(), looked_for.size()) == 0;
+}
+
+struct frame_record {
+  const frame_record* caller;
+  const void* return_address;
+};
+
+}  // namespace
+
+bool is_result_read(const void* return_address, const void* frame) {
+#if defined(__x86_64__)
+  const auto* record = static_cast<const frame_record*>(frame);
+  for (;;) {
+    if (!is_in_module(return_address)) return false;
+    if (is_at(unread, return_address)) return false;
+    if (!is_at(returned, return_address)) return true;
+    record = record->caller;
+    return_address = record->return_address;
+  }
+#else
+  return true;
+#endif
+}
+
+}  // namespace lockyard::plain
