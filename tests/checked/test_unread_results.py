@@ -8,10 +8,11 @@ import pytest
 from lockyard.checks.unread_results import RETURNED, UNREAD, with_marks
 
 
-def marked(*code: str) -> list[str]:
+def marked(*code: str, begins: str = "movq\t%rsp, %rbp", more: str = "") -> list[str]:
     """Returns a function's lines behind its first call."""
-    body = "\n".join(line if line.startswith(".L") else f"\t{line}" for line in code)
-    text = with_marks(f"\t.type\tf, @function\nf:\n{body}\n\t.size\tf, .-f\n")
+    all_lines = (begins, *code)
+    body = "\n".join(line if line.startswith(".L") else f"\t{line}" for line in all_lines)
+    text = with_marks(f"\t.type\tf, @function\nf:\n{body}\n\t.size\tf, .-f\n{more}")
     lines = text.splitlines()
     first = next(i for i, line in enumerate(lines) if line.startswith("\tcall"))
     return lines[first + 1 :]
@@ -77,6 +78,16 @@ def test_a_result_is_returned(follows: tuple[str, ...]) -> None:
 def test_a_result_may_be_read(follows: tuple[str, ...]) -> None:
     behind = marked(CALL, *follows)[0]
     assert behind not in (UNREAD, RETURNED)
+
+
+def test_a_handler_may_read_what_is_kept_during_a_call() -> None:
+    kept = (CALL, "movq\t%rax, %rbx", "call\tother@PLT", "movl\t$0, %eax", "ret")
+    assert marked(*kept)[0] == UNREAD
+    assert marked(*kept, more="\t.uleb128 .L5-.LFB1\n")[0] != UNREAD
+
+
+def test_a_function_without_a_frame_hides_its_caller() -> None:
+    assert marked(CALL, "ret", begins="nop")[0] == "\tret"
 
 
 def test_calls_of_the_compiler_have_no_marks() -> None:

@@ -253,6 +253,7 @@ def test_refuses_an_unknown_option_and_explains_itself() -> None:
     assert "usage:" in asked.stderr
 
 
+@pytest.mark.deep  # compares times
 def test_measures_one_thread_before_any_other_thread_existed() -> None:
     """In every run, also after one that had threads: std::mutex shows it on glibc."""
     alone = changed("/study", "uncontended").replace('"threads": 2', '"threads": 1')

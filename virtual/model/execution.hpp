@@ -330,6 +330,7 @@ class execution : private execution_state {
   [[nodiscard]] bool counts_order_of_sleeps(location_index on) const;
   void learn_beside_waiters(std::uint16_t word_users::*list, location_index on);
   message_index note_notified(location_index on);
+  void check_unnotified(location_index on);
   void end_notification(location_index on, message_index known, std::uint64_t woken);
   void note_taken(const thread_record& sleeper, std::size_t of_sleepers);
   std::uint32_t wake_older(location_index on, message_index known, bool all,

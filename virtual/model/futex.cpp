@@ -35,9 +35,10 @@ bool execution::drops_wake(std::source_location where) {
 
 sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   const auto on = of.on;
-  const bool may_spin = !of.result_matters && !of.deadline && of.bits == any_bit &&
-                        memory_.at(on).users.counters == 0;
-  if (may_spin) return sleep_or_spin(of, where);
+  // Where all orders of steps are searched, or some of them at random, each sleep is a step.
+  const bool may_spin = !of.result_matters && !of.deadline && of.bits == any_bit;
+  if (may_spin && is_repeated(reduces() && memory_.at(on).users.counters == 0))
+    return sleep_or_spin(of, where);
   step_point({.does = upcoming::sleeps, .where = on, .address = memory_.at(on).lies.address});
   check_alive(on, where);
   note_newest(on);
@@ -86,11 +87,13 @@ sleep_end execution::sleep_or_spin(const futex_wait& of, std::source_location wh
   if (thread.rushes) event(paused, 2, 0);  // ends the rush
   learn_user(&word_users::waiters, of.on);
   const bool is_free =
-      is_repeated(name_of_memory != nullptr && reduces() && memory_.at(of.on).users.turners == 0);
+      is_repeated(name_of_memory != nullptr && memory_.at(of.on).users.turners == 0);
   const location& word = memory_.at(of.on);
-  const read_before seen{of.on, word.order[memory_.oldest_place(of.on, me().known)]};
+  const message_index known = word.order[memory_.oldest_place(of.on, me().known)];
+  std::optional<read_before> seen;
+  if (word.messages[known].value == of.expected) seen = read_before{of.on, known};
   if (is_free && ++thread.repeats.turns_in_kernel > 16) learn_user(&word_users::turners, of.on);
-  if (is_free && thread.repeats.waited_with == seen) return sleep_end::changed;
+  if (is_free && seen && thread.repeats.waited_with == seen) return sleep_end::changed;
   thread.repeats.waited_with = seen;
   const bool in_order = is_repeated(counts_order_of_sleeps(of.on));
   std::array<decision, 4> decisions{spins, sleeps_forever};
@@ -223,6 +226,7 @@ std::uint32_t execution::wake(const futex_wake& of, std::source_location where) 
   const std::uint32_t woken = on ? take_sleepers(*on, of.count, of.bits, std::nullopt, where) : 0;
   note_queue(of.address, woken != 0 ? queue_use::takes : queue_use::finds_none);
   event(woke, on ? memory_.at(*on).name : 0, woken);
+  if (on) check_unnotified(*on);
   if (account_ != nullptr) {
     tell(where,
          "wakes " + std::to_string(woken) + " on " + (on ? described(*on) : "a word that is gone"),

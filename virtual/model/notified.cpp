@@ -135,10 +135,14 @@ message_index execution::note_notified(location_index on) {
   return known;
 }
 
-/// The execution is left out if the notification has to reach one that sleeps forever.
 void execution::end_notification(location_index on, message_index known, std::uint64_t woken) {
   const location& at = memory_.at(on);
   event(notified + woken * 32, at.name, at.messages[known].by.name());
+  check_unnotified(on);
+}
+
+/// The execution is left out if a notification has to reach one that sleeps forever.
+void execution::check_unnotified(location_index on) {
   for (const thread_record& each : std::span{threads_}.first(count_)) {
     const bool sleeps_here = each.now == status::unnotified && each.sleeps_on == on;
     if (sleeps_here && has_to_be_woken({on, each.sleeps_with})) leave_out();

@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -44,6 +45,11 @@ std::uint32_t bits_of(const futex_call& call) {
   return command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE_BITSET ? call.third : model::any_bit;
 }
 
+/// Linux wakes one thread at least.
+std::uint32_t most_woken(std::uint32_t count) {
+  return static_cast<std::uint32_t>(std::max(static_cast<std::int32_t>(count), 1));
+}
+
 long sleep_on(const futex_call& call, std::source_location where) {
   const auto deadline = deadline_if(call.limit != nullptr);
   const model::sleep_end how = now().sleep({.on = word_of_system(call.word, where),
@@ -73,7 +79,7 @@ long futex(const futex_call& call, std::source_location where) {
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
       return now().wake({.address = call.word,
-                         .count = call.value,
+                         .count = most_woken(call.value),
                          .bits = bits_of(call),
                          .result_matters = call.result_matters},
                         where);

@@ -119,6 +119,10 @@ void* program_threads::join(unsigned index, std::source_location where) {
   return threads_[index].result;
 }
 
+bool program_threads::has_result(unsigned index) const {
+  return is_program_ && index != 0 && threads_[index].what.run != &run_state;
+}
+
 void program_threads::exit(void* result, std::source_location where) {
   thread& mine = threads_[now().self()];
   worker::mine().memory.leave_all(where);

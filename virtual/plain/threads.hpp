@@ -37,6 +37,8 @@ class program_threads {
   void* join(unsigned index, std::source_location where);
   void detach(unsigned index, std::source_location where);
   [[noreturn]] void exit(void* result, std::source_location where);
+  /// Whether the thread's function has a result, for a thread that joins it.
+  [[nodiscard]] bool has_result(unsigned index) const;
   /// How many threads there are so far.
   [[nodiscard]] std::size_t existing() const {
     return is_program_ ? existing_ : model::max_threads;

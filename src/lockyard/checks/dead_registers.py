@@ -17,8 +17,6 @@ from lockyard.checks import assembly, x86_64
 ALL = frozenset({"rbx", "r12", "r13", "r14", "r15"})
 NONE: frozenset[str] = frozenset()
 
-# Tables of exception handlers name them as distances.
-HANDLER = re.compile(r"^\s*\.uleb128\s+(\.L\w+)-", re.MULTILINE)
 # These may use registers that they do not name.
 UNNAMED = re.compile(
     r"cpuid|.*cmpxchg.*|loop\w*|x?save\w*|xrstor\w*|rep\w*|syscall|sysenter|int\w*"
@@ -37,7 +35,7 @@ class Use:
 
 
 def without_dead_values(text: str) -> str:
-    handlers = frozenset(HANDLER.findall(text))
+    handlers = frozenset(x86_64.HANDLER.findall(text))
 
     def cleared(function: re.Match[str]) -> str:
         body = "\n".join(_cleared(function[2].split("\n"), handlers))

@@ -109,6 +109,7 @@ class Build:
         for number, each in enumerate(self.wanted.sources):
             language = C if each.endswith(".c") else CXX
             made.append(self._compiled(place / f"source{number}", Path(each).resolve(), language))
+        self._mark_unread_results(made)
         # Only the linker knows which files the flags mean, so the key has what it makes of them.
         linked = self._linked(place, made) if self._may_link_files else None
         name = f"module.{self._key(made, linked)}.so"
@@ -180,10 +181,16 @@ class Build:
         else:
             is_silent |= operands.is_silent(after)
         told = assembly.with_atomic_functions(code)
-        unit.assembler.write_text(
-            unread_results.with_marks(dead_registers.without_dead_values(told))
-        )
+        unit.assembler.write_text(dead_registers.without_dead_values(told))
         return replace(unit, is_silent=is_silent)
+
+    @staticmethod
+    def _mark_unread_results(made: Sequence[Compiled]) -> None:
+        """Code that reads errno may learn of a result by it."""
+        codes = [each.assembler.read_text() for each in made]
+        if not any("__errno_location" in code for code in codes):
+            for each, code in zip(made, codes, strict=True):
+                each.assembler.write_text(unread_results.with_marks(code))
 
     @property
     def _may_link_files(self) -> bool:

@@ -35,20 +35,27 @@ class Fate(Enum):
 
 
 def with_marks(text: str) -> str:
+    may_throw = x86_64.HANDLER.search(text) is not None
+
     def marked(function: re.Match[str]) -> str:
         lines = function[2].split("\n")
         code, labels = x86_64.read(lines)
+        has_frame = any(each.operands == ["%rsp", "%rbp"] for each in code)
         for number, each in enumerate(code):
             if each.is_call and not OWN.fullmatch(each.text):
-                mark = _fate(code, labels, number).value
-                lines[each.line] += f"\n{mark}" if mark else ""
+                fate = _fate(code, labels, number, may_throw=may_throw)
+                # The checker finds the caller by the frame.
+                is_marked = fate is Fate.UNREAD or (fate is Fate.RETURNED and has_frame)
+                lines[each.line] += f"\n{fate.value}" if is_marked else ""
         begin, end = (place - function.start() for place in function.span(2))
         return function[0][:begin] + "\n".join(lines) + function[0][end:]
 
     return assembly.BODY.sub(marked, text)
 
 
-def _fate(code: list[x86_64.Instruction], labels: dict[str, int], call: int) -> Fate:
+def _fate(
+    code: list[x86_64.Instruction], labels: dict[str, int], call: int, *, may_throw: bool
+) -> Fate:
     """Follows the result, and copies of it, on all ways from the call."""
     fate = Fate.UNREAD
     ways = [(call + 1, frozenset({"rax"}))]
@@ -62,7 +69,9 @@ def _fate(code: list[x86_64.Instruction], labels: dict[str, int], call: int) -> 
             fate = Fate.RETURNED if "rax" in holders else fate
             continue
         left = _after(each, holders)
-        if left is None:
+        # A handler may read what is kept while another function runs.
+        is_kept = each.is_call and may_throw and not OWN.fullmatch(each.text) and left
+        if left is None or is_kept:
             return Fate.READ
         after = [place + 1] if each.goes_on else []
         if each.to is not None and left:

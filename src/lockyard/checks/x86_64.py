@@ -16,6 +16,8 @@ WHOLE = {name: of for of, names in NAMES.items() for name in names[:2]}
 REGISTERS = {name: of for of, names in NAMES.items() for name in names}
 
 LABEL = re.compile(r"^([\w.$]+):")
+# Tables of exception handlers name them as distances.
+HANDLER = re.compile(r"^\s*\.uleb128\s+(\.L\w+)-", re.MULTILINE)
 NAME = re.compile(r"%(\w+)")
 # These write their last operand without reading it.
 MOVES = re.compile(r"(?:mov(?:abs)?[lq]?|mov[sz][bwl][lq]|lea[lq]?|pop[q]?)")
