@@ -6,8 +6,9 @@
 //
 // Where no result matters, a sleep that waits for another value is the same as in notified.cpp: a
 // spin, or it lasts forever, or a wake reaches it that another sleeper would need. Only, the caller
-// looks again when it wakes up, not the model. So there is a fourth choice: the thread wakes up for
-// no reason, or by a wake that was meant for earlier sleepers, and the word still has the value.
+// looks again when it wakes up, not the model: the call returns at once, whatever the word holds,
+// and the caller's loop is recognised as a spin. A loop that writes in each turn is not. There the
+// call returns once the word has another value, or, as a fourth choice, for no reason.
 
 #include "events.hpp"
 #include "execution.hpp"
