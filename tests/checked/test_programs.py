@@ -97,7 +97,15 @@ def test_creations_joins_and_first_turns_of_spins_double_no_executions(
 
 
 @pytest.mark.parametrize(
-    "program", ["futex_barrier.c", "futex_mutex.c", "futex_once.c", "futex_sequence.c"]
+    "program",
+    [
+        "futex_barrier.c",
+        "futex_mutex.c",
+        "futex_once.c",
+        "futex_semaphore.c",
+        "futex_sequence.c",
+        "futex_timed.c",
+    ],
 )
 def test_sleeps_have_no_limit_where_nothing_reads_their_results(
     program: str, environment: dict[str, str]

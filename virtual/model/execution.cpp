@@ -86,6 +86,7 @@ void execution::reset() {
     each.repeats = {};
     each.repeats.all_reads = std::move(all_reads);
     each.sleeps = sleep_kind::usual;
+    each.sleeps_in_time = false;
     each.undisturbed = false;
     each.notes_state = false;
     each.notes_plain_turn = false;

@@ -86,6 +86,8 @@ class execution : private execution_state {
   [[nodiscard]] bool teaches() const noexcept { return conflicts_ != nullptr; }
   /// Chooses threads without the list of choices: returns one of the runnable ones.
   std::function<unsigned(std::span<const thread_index> runnable)> scheduler;
+  /// Asked now and then where an execution is long: ends it.
+  std::function<bool()> is_called_off;
 
   // Requests of the model world, from within a thread.
   location_index create(std::uint64_t value, std::source_location where, std::uint64_t name,
@@ -336,7 +338,9 @@ class execution : private execution_state {
   std::uint32_t wake_older(location_index on, message_index known, bool all,
                            std::source_location where);
   // futex.cpp
+  [[nodiscard]] bool sleeps_free(location_index on) const;
   sleep_end sleep_or_spin(const futex_wait& of, std::source_location where);
+  void look_as_kernel(const futex_wait& of);
   [[nodiscard]] std::optional<message_index> find_expected(const futex_wait& of, bool newest,
                                                            std::source_location where);
   [[nodiscard]] bool wakes_by_chance(const futex_wait& of, std::source_location where);

@@ -8,7 +8,8 @@
 // spin, or it lasts forever, or a wake reaches it that another sleeper would need. Only, the caller
 // looks again when it wakes up, not the model: the call returns at once, whatever the word holds,
 // and the caller's loop is recognised as a spin. A loop that writes in each turn is not. There the
-// call returns once the word has another value, or, as a fourth choice, for no reason.
+// call returns once the word has another value, or, as a fourth choice, for no reason. A sleep with
+// a time limit does not last forever, and has a deadline where the caller's loop writes.
 
 #include "events.hpp"
 #include "execution.hpp"
@@ -34,20 +35,32 @@ bool execution::drops_wake(std::source_location where) {
   return planted != nullptr && planted->is_at(where, wake_argument);
 }
 
+/// The kernel's look is coherent with the thread's own. On its own it orders nothing; Linux promises
+/// in kernel/futex/waitwake.c that a full barrier comes before it, so that a thread that changes
+/// the word and then reads a number of waiters misses no one.
+void execution::look_as_kernel(const futex_wait& of) {
+  if (!of.has_barrier) return;
+  event(fenced, static_cast<std::uint64_t>(std::memory_order_seq_cst), 0);
+  memory_.fence(me().known, std::memory_order_seq_cst, this_event());
+}
+
 sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   const auto on = of.on;
   // Where all orders of steps are searched, or some of them at random, each sleep is a step.
   const bool may_spin = !of.result_matters && !of.deadline && of.bits == any_bit;
-  if (may_spin && is_repeated(reduces() && memory_.at(on).users.counters == 0))
+  if (may_spin && is_repeated(reduces() && memory_.at(on).users.counters == 0 &&
+                              (!of.has_limit || sleeps_free(on)))) {
     return sleep_or_spin(of, where);
+  }
+  const auto deadline = of.has_limit ? std::optional{new_deadline(passes::early)} : of.deadline;
   step_point({.does = upcoming::sleeps, .where = on, .address = memory_.at(on).lies.address});
   check_alive(on, where);
   note_newest(on);
   const location& at = memory_.at(on);
   const message& newest = at.newest();
   const bool sleeps = newest.value == of.expected;
+  look_as_kernel(of);
   event(sleeps ? slept : not_slept, at.name, newest.by.name());
-  // The kernel's look is coherent with ours, but orders nothing.
   memory_.read(me().known, on, at.order.back(), std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
     candidates_.clear();
@@ -68,7 +81,7 @@ sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   thread.sleeps_on = on;
   thread.sleeps_with = at.order.back();
   thread.sleeps_for = of.bits;
-  thread.deadline = of.deadline;
+  thread.deadline = deadline;
   thread.woken_by = sleep_end::woken;
   sleepers_[on].push_back(running_);
   block(status::sleeping);
@@ -82,13 +95,17 @@ sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   return thread.woken_by;
 }
 
+/// Whether a sleep whose result does not matter returns at once.
+bool execution::sleeps_free(location_index on) const {
+  return name_of_memory != nullptr && memory_.at(on).users.turners == 0;
+}
+
 /// A sleep whose result does not matter to its caller.
 sleep_end execution::sleep_or_spin(const futex_wait& of, std::source_location where) {
   thread_record& thread = me();
   if (thread.rushes) event(paused, 2, 0);  // ends the rush
   learn_user(&word_users::waiters, of.on);
-  const bool is_free =
-      is_repeated(name_of_memory != nullptr && memory_.at(of.on).users.turners == 0);
+  const bool is_free = is_repeated(sleeps_free(of.on));
   const location& word = memory_.at(of.on);
   const message_index known = word.order[memory_.oldest_place(of.on, me().known)];
   std::optional<read_before> seen;
@@ -97,8 +114,9 @@ sleep_end execution::sleep_or_spin(const futex_wait& of, std::source_location wh
   if (is_free && seen && thread.repeats.waited_with == seen) return sleep_end::changed;
   thread.repeats.waited_with = seen;
   const bool in_order = is_repeated(counts_order_of_sleeps(of.on));
-  std::array<decision, 4> decisions{spins, sleeps_forever};
-  std::size_t count = 2;
+  std::array<decision, 4> decisions{spins};
+  std::size_t count = 1;
+  if (!of.has_limit) decisions[count++] = sleeps_forever;
   if (in_order) decisions[count++] = sleeps_for_another;
   if (!is_free) {
     if (spurious_left_ > 0) {
@@ -134,6 +152,7 @@ std::optional<message_index> execution::find_expected(const futex_wait& of, bool
                                                       std::source_location where) {
   check_alive(of.on, where);
   note_read_within(of.on);
+  look_as_kernel(of);
   candidates_.clear();
   const access by{running_, std::memory_order_relaxed};
   memory_.for_each_readable(me().known, of.on, by, [&](message_index index) {
@@ -146,7 +165,6 @@ std::optional<message_index> execution::find_expected(const futex_wait& of, bool
   note_followed(of.on, found);
   const location& at = memory_.at(of.on);
   event(slept, at.name, at.messages[found].by.name());
-  // The kernel's look is coherent with the thread's own, but orders nothing.
   memory_.read(me().known, of.on, found, std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
     candidates_.clear();
@@ -193,9 +211,11 @@ bool execution::falls_asleep(const futex_wait& of, sleep_kind kind, bool in_orde
   if (!in_order) block(status::unnotified);
   note_queue(address, queue_use::joins);
   thread.sleeps = kind;
+  thread.sleeps_in_time = of.has_limit;
   sleepers_[of.on].push_back(running_);
   block(status::sleeping);
   thread.sleeps = sleep_kind::usual;
+  thread.sleeps_in_time = false;
   thread.reads.clear();
   event(woke_up, 0, 0);
   if (account_ != nullptr) tell(where, "wakes up");

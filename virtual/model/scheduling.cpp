@@ -28,6 +28,7 @@ execution::stepped execution::step(const gate& goes_on) {
     if (!takes_turns_from_) takes_turns_from_ = steps_;
     reach(is_deep ? cap::depth : cap::writes);
     by_->settle();
+    if (steps_ % 64 == 0 && is_called_off && is_called_off()) return stepped::cut;
   }
   if (steps_ >= settings_.depth + settings_.finishing) {
     list_options();
@@ -203,8 +204,9 @@ void execution::list_last_resorts() {
 void execution::note_hang() {
   options_.clear();
   for (const thread_record& each : std::span{threads_}.first(count_)) {
-    // In another execution it sleeps forever.
+    // In another execution it sleeps forever, or its sleep has ended in time.
     if (each.now == status::awaiting && each.spins_in_kernel) is_redundant_ = true;
+    if (each.now == status::sleeping && each.sleeps_in_time) is_redundant_ = true;
   }
   if (is_redundant_) return;
   verdict_ = verdict::hang;

@@ -68,6 +68,7 @@ void search_state::work(unsigned worker) {
   execution runs{by_.how};
   runs.collect_sites(by_.sites);
   runs.reduce_by(conflicts_);
+  runs.is_called_off = [this] { return is_late(); };
   pile_.join();
   if (by_.order == search::exhaustive) {
     const auto look = [this] { look_at_processes(); };
@@ -96,7 +97,8 @@ void search_state::explore_part(execution& runs, std::vector<choice> part) {
       return;
     }
     more = list.advance();
-    if (turn % executions_between_looks == 0 && !look_around(counts)) return;
+    const bool has_to_look = turn % executions_between_looks == 0 || is_late();
+    if (has_to_look && !look_around(counts)) return;
     if (more && turn % executions_between_offers == 0 && pile_.wants(list.list())) {
       if (auto given = list.split()) pile_.give(*given);
     }
@@ -144,6 +146,7 @@ void search_state::sample_in_between(std::uint64_t executions) {
   const std::uint64_t count = samples_after_ / executions_for_each_sample;
   samples_after_ *= 2;
   execution runs{by_.how};
+  runs.is_called_off = [this] { return is_late(); };
   std::minstd_rand random{static_cast<unsigned>(by_.seed * 7919 + samples_after_)};
   unsigned length = 32;
   for (std::uint64_t i = 0; i < count && !pile_.is_off(); ++i) {
@@ -235,6 +238,12 @@ std::string search_state::translated(const choices& list) {
   return to_text(again.translation());
 }
 
+bool search_state::is_late() const {
+  const bool samples = by_.order != search::exhaustive;
+  const double limit_s = by_.seconds > 0 ? by_.seconds : samples ? default_sampling_s : 0;
+  return limit_s > 0 && seconds_since(start_) > limit_s;
+}
+
 bool search_state::look_around(tally& counts) {
   const tally all = pile_.add(std::exchange(counts, {}));
   if (is_helper_) return !pile_.is_off();
@@ -245,10 +254,7 @@ bool search_state::look_around(tally& counts) {
   const char* reason = nullptr;
   if (cache_.full()) reason = "the memory limit was reached";
   const bool samples = by_.order != search::exhaustive;
-  const double limit_s = by_.seconds > 0 ? by_.seconds : samples ? default_sampling_s : 0;
-  if (limit_s > 0 && seconds_since(start_) > limit_s) {
-    reason = samples ? "sampled" : "the time limit was reached";
-  }
+  if (is_late()) reason = samples ? "sampled" : "the time limit was reached";
   const progress now{.executions = all.executions, .states = all.states};
   if (by_.on_progress && !by_.on_progress(now)) reason = "stopped";
   if (reason != nullptr) {

@@ -54,6 +54,7 @@ class search_state {
   [[nodiscard]] bool is_too_long(const execution& runs) const;
   std::string translated(const choices& list);
 
+  [[nodiscard]] bool is_late() const;
   bool look_around(tally& counts);
   void start_processes(std::uint64_t executions);
   void look_at_processes();

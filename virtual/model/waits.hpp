@@ -65,6 +65,8 @@ struct futex_wait {
   std::optional<std::size_t> deadline{};
   std::uint32_t bits = any_bit;  ///< only a wake that has one of them in common ends the sleep
   bool result_matters = true;
+  bool has_limit = false;    ///< a deadline of its own, which is made where it counts
+  bool has_barrier = false;  ///< the kernel executes a full barrier before it looks
 };
 struct futex_wake {
   const void* address;  ///< the kernel knows no more of the word, which may be gone

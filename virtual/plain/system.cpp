@@ -51,12 +51,12 @@ std::uint32_t most_woken(std::uint32_t count) {
 }
 
 long sleep_on(const futex_call& call, std::source_location where) {
-  const auto deadline = deadline_if(call.limit != nullptr);
   const model::sleep_end how = now().sleep({.on = word_of_system(call.word, where),
                                             .expected = call.value,
-                                            .deadline = deadline,
                                             .bits = bits_of(call),
-                                            .result_matters = call.result_matters},
+                                            .result_matters = call.result_matters,
+                                            .has_limit = call.limit != nullptr,
+                                            .has_barrier = true},
                                            where);
   // A loop whose wait fails because the word has another value is a spin.
   if (how != model::sleep_end::changed) worker::mine().loop().act();
