@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs whose threads wait with std::atomic::wait() or by a futex, and what they may do.
 
-All accesses are sequentially consistent, so a search of the interleavings decides. A sleep may end
-for no reason; a notification ends the sleep of one thread at least, whichever that is. Then a futex
-call returns, and std::atomic::wait() looks again.
+All accesses are sequentially consistent, and so is the kernel's look at a futex, so a search of the
+interleavings decides. A sleep may end for no reason, but only one with a time limit has to; a
+notification ends the sleep of one thread at least, whichever that is. Then a futex call returns,
+and std::atomic::wait() looks again.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ FUTEX = """#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <climits>
-static long futex(std::atomic<int>& on, int operation, int value) {
-  return syscall(SYS_futex, &on, operation, value, nullptr, nullptr, 0);
+#include <ctime>
+static const timespec second{1, 0};
+static long futex(std::atomic<int>& on, int operation, int value, const timespec* limit = nullptr) {
+  return syscall(SYS_futex, &on, operation, value, limit, nullptr, 0);
 }
 """
 WORDS = 2
@@ -42,6 +45,8 @@ class Step(NamedTuple):
     word: int = 0
     value: int = 0
     to: int = 0
+    has_limit: bool = False
+    is_read: bool = False  # the result of the call
 
 
 class State(NamedTuple):
@@ -68,13 +73,13 @@ class Program:
         """Most random programs hang, so every second one is drawn until it has no fault."""
         self.random = random.Random(seed)
         self.has_futex = has_futex
+        self.reads_results = has_futex and seed % 3 == 0
         self._draw()
         while seed % 2 == 0 and self.faults():
             self._draw()
 
     def _draw(self) -> None:
-        # The kernel's look at a futex orders nothing, which only counts with another word.
-        self.words = 1 if self.has_futex else self.random.choice([1, 1, 2])
+        self.words = self.random.choice([1, 1, 2])
         self.threads = [
             self._thread()
             for _ in range(self.random.choice([2, 3, 3, 4] if self.has_futex else [2, 3, 3, 3]))
@@ -92,7 +97,12 @@ class Program:
         name = f"word[{word}]"
         kind = self.random.random()
         if kind < 0.3:
-            thread.add(self._wait(word, value), Step("wait", word, value))
+            has_limit, is_read = self._has_limit(), self._is_read()
+            text = self._wait(word, value, has_limit=has_limit)
+            thread.add(
+                f"v = 3 * v + ({text[:-1]} == 0);" if is_read else text,
+                Step("wait", word, value, has_limit=has_limit, is_read=is_read),
+            )
         elif kind < 0.4:
             self._wait_for_more(thread, word, max(value, 1))
         elif kind < 0.5:
@@ -108,21 +118,31 @@ class Program:
         if self.random.random() < 0.6:
             how = self.random.choice(["one", "two", "all"] if self.has_futex else ["one", "all"])
             count = {"one": "1", "two": "2", "all": "INT_MAX"}[how]
-            wake = f"futex({name}, FUTEX_WAKE, {count});"
-            thread.add(wake if self.has_futex else f"{name}.notify_{how}();", Step(how, word))
+            is_read = self._is_read()
+            wake = f"{'v = 3 * v + ' if is_read else ''}futex({name}, FUTEX_WAKE, {count});"
+            text = wake if self.has_futex else f"{name}.notify_{how}();"
+            thread.add(text, Step(how, word, is_read=is_read))
 
-    def _wait(self, word: int, value: int | str) -> str:
+    def _is_read(self) -> bool:
+        return self.reads_results and self.random.random() < 0.4
+
+    def _has_limit(self) -> bool:
+        return self.has_futex and self.random.random() < 0.25
+
+    def _wait(self, word: int, value: int | str, *, has_limit: bool) -> str:
         if self.has_futex:
-            return f"futex(word[{word}], FUTEX_WAIT, {value});"
+            return f"futex(word[{word}], FUTEX_WAIT, {value}{', &second' if has_limit else ''});"
         return f"word[{word}].wait({value});"
 
     def _wait_for_more(self, thread: Thread, word: int, least: int) -> None:
         top = len(thread.steps)
+        has_limit = self._has_limit()
+        wait = self._wait(word, "v", has_limit=has_limit)
         thread.add(
-            f"while ((v = word[{word}].load()) < {least}) {self._wait(word, 'v')}",
+            f"while ((v = word[{word}].load()) < {least}) {wait}",
             Step("get", word),
             Step("if at least", word, least, top + 4),
-            Step("wait for another", word),
+            Step("wait for another", word, has_limit=has_limit),
             Step("jump", to=top),
         )
 
@@ -130,8 +150,9 @@ class Program:
         """A lock that its next owner takes with a value that says whether others may wait."""
         top = len(thread.steps)
         taken = self.random.choice([1, 2, 2])
+        wait = self._wait(word, taken, has_limit=False)
         thread.add(
-            f"while ((v = word[{word}].exchange({taken})) != 0) {self._wait(word, taken)}",
+            f"while ((v = word[{word}].exchange({taken})) != 0) {wait}",
             Step("take", word, taken),
             Step("if at most", word, 0, top + 4),
             Step("wait", word, taken),
@@ -187,21 +208,35 @@ class Program:
             words[step.word] = step.value
         elif step.does == "add":
             words[step.word] += 1
+        elif step.does == "wait" and step.is_read:
+            register = 3 * register
+        sleepers = [i for i, where in enumerate(asleep) if where == step.word]
+        count = min({"one": 1, "two": 2, "all": len(sleepers)}.get(step.does, 0), len(sleepers))
+        if step.does in {"one", "two", "all"} and step.is_read:
+            register = 3 * register + count
         places, registers = list(state.places), list(state.registers)
         places[thread] = self._settle(thread, places[thread] + 1, register)
         registers[thread] = register
         after = State(tuple(places), tuple(registers), state.asleep, tuple(words))
-        sleepers = [i for i, where in enumerate(asleep) if where == step.word]
-        most = {"one": 1, "two": 2, "all": len(sleepers)}.get(step.does, 0)
-        for woken in combinations(sleepers, min(most, len(sleepers))):
+        for woken in combinations(sleepers, count):
             yield self._woken(after, list(woken))
 
-    def _woken(self, state: State, threads: list[int]) -> State:
+    def _woken(self, state: State, threads: list[int], *, in_time: bool = True) -> State:
         asleep = (AWAKE if i in threads else where for i, where in enumerate(state.asleep))
-        places = list(state.places)
+        places, registers = list(state.places), list(state.registers)
         for i in threads if self.has_futex else []:
-            places[i] = self._settle(i, places[i] + 1, state.registers[i])
-        return state._replace(asleep=tuple(asleep), places=tuple(places))
+            if self.threads[i].steps[places[i]].is_read:
+                registers[i] = 3 * registers[i] + in_time
+            places[i] = self._settle(i, places[i] + 1, registers[i])
+        return State(tuple(places), tuple(registers), tuple(asleep), state.words)
+
+    def _has_to_end(self, state: State, sleeper: int) -> bool:
+        return self.threads[sleeper].steps[state.places[sleeper]].has_limit
+
+    def _without_wake(self, state: State, sleeper: int) -> Iterator[State]:
+        yield self._woken(state, [sleeper])
+        if self._has_to_end(state, sleeper):
+            yield self._woken(state, [sleeper], in_time=False)
 
     def faults(self) -> set[str]:
         """Returns the kinds of faults that some execution has."""
@@ -210,17 +245,35 @@ class Program:
         found: set[str] = set()
         known = {start}
         waiting = [start]
+        before: dict[State, list[State]] = {}  # by steps that have to come
+        ends: list[State] = []
         while waiting:
             state = waiting.pop()
             left = [i for i in range(count) if state.places[i] < len(self.threads[i].steps)]
-            if not left and state.registers[self.claim[0]] == self.claim[1]:
-                found.add("assertion")
-            if left and all(state.asleep[i] != AWAKE for i in left):
-                found.add("hang")
+            if not left:
+                ends.append(state)
+                if state.registers[self.claim[0]] == self.claim[1]:
+                    found.add("assertion")
             for i in left:
                 is_awake = state.asleep[i] == AWAKE
-                for after in self._after(state, i) if is_awake else [self._woken(state, [i])]:
+                for after in self._after(state, i) if is_awake else self._without_wake(state, i):
+                    if is_awake or self._has_to_end(state, i):
+                        before.setdefault(after, []).append(state)
                     if after not in known:
                         known.add(after)
                         waiting.append(after)
+        if len(_reached(ends, before)) < len(known):
+            found.add("hang")
         return found
+
+
+def _reached(ends: list[State], before: dict[State, list[State]]) -> set[State]:
+    """The states from which an execution may come to its end."""
+    reached = set(ends)
+    waiting = list(ends)
+    while waiting:
+        for state in before.get(waiting.pop(), []):
+            if state not in reached:
+                reached.add(state)
+                waiting.append(state)
+    return reached

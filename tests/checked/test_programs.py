@@ -37,6 +37,7 @@ QUICK = {
     "freed_once.cpp",
     "futex_mutex.c",
     "futex_results.c",
+    "futex_waits_twice.c",
     "futures.cpp",
     "loaded_then_exchanged.c",
     "mcs_lock.c",

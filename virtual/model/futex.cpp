@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 namespace lockyard::model {
 
@@ -35,9 +36,9 @@ bool execution::drops_wake(std::source_location where) {
   return planted != nullptr && planted->is_at(where, wake_argument);
 }
 
-/// The kernel's look is coherent with the thread's own. On its own it orders nothing; Linux promises
-/// in kernel/futex/waitwake.c that a full barrier comes before it, so that a thread that changes
-/// the word and then reads a number of waiters misses no one.
+/// The kernel's look is coherent with the thread's own. On its own it orders nothing; Linux
+/// promises in kernel/futex/waitwake.c that a full barrier comes before it, so that a thread that
+/// changes the word and then reads a number of waiters misses no one.
 void execution::look_as_kernel(const futex_wait& of) {
   if (!of.has_barrier) return;
   event(fenced, static_cast<std::uint64_t>(std::memory_order_seq_cst), 0);
@@ -126,8 +127,15 @@ sleep_end execution::sleep_or_spin(const futex_wait& of, std::source_location wh
     }
   }
   const decision does = decisions[choose(choice_kind::time, count, where)];
-  if (does == spins && is_free) return sleep_end::changed;
-  thread.history.mix(does);
+  if (std::exchange(thread.repeats.spun_after, thread.events) != thread.events) {
+    thread.repeats.spins_in_a_row = 0;
+  }
+  if (does == spins && is_free) {
+    ++thread.repeats.spins_in_a_row;
+    return sleep_end::changed;
+  }
+  // Several waits may follow each other without an event: this tells which one it is.
+  thread.history.mix(does + decisions.size() * thread.repeats.spins_in_a_row);
   if (does == wakes_for_no_reason && wakes_by_chance(of, where)) return sleep_end::woken;
   if (does == sleeps_forever || does == sleeps_for_another) {
     const auto kind =

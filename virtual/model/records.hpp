@@ -85,8 +85,8 @@ struct thread_record {
   bool exchanges = false;
   location_index sleeps_on = 0;
   sleep_kind sleeps = sleep_kind::usual;
-  bool sleeps_in_time = false;  ///< no longer than a limit, though it has no deadline (futex.cpp)
-  message_index sleeps_with = 0;       ///< the message that it has read before
+  bool sleeps_in_time = false;    ///< no longer than a limit, though it has no deadline (futex.cpp)
+  message_index sleeps_with = 0;  ///< the message that it has read before
   std::uint32_t sleeps_for = any_bit;  ///< bits of the wakes that it may answer
   std::vector<read_before> reads;      ///< since the last pause
   pending next;

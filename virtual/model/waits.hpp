@@ -140,6 +140,8 @@ struct repetition {
   /// The message with the value other than which it waits for; nothing if it has acted since.
   std::optional<read_before> waited_with;
   unsigned turns_in_kernel = 0;
+  unsigned spins_in_a_row = 0;    ///< returns from the kernel that no event separates
+  std::uint16_t spun_after = 0;   ///< the event before them
   std::uint16_t failed_at = 0;    ///< the event of the last of these failures; 0: none
   std::vector<failure> failures;  ///< of compare-exchanges, for no reason
   /// The places of such failures before the thread acted, until its compare-exchange there
