@@ -8,8 +8,12 @@ race is two accesses that may be next to each other. So a search of the interlea
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from interleavings import Thread, states_before, states_that_reach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HEAD = """#include <assert.h>
 #include <pthread.h>
@@ -38,18 +42,6 @@ class State(NamedTuple):
     data: tuple[int, int]
     flag: int
     owners: tuple[int, int]
-
-
-@dataclass
-class Thread:
-    """The same code twice: in C, and as instructions on the registers v, w and done."""
-
-    text: str = ""
-    steps: list[Step] = field(default_factory=list)
-
-    def add(self, text: str, *steps: Step) -> None:
-        self.text += text
-        self.steps += steps
 
 
 class Program:
@@ -230,6 +222,12 @@ class Program:
             found.add("assertion")
         return found
 
+    def _next(self, state: State) -> Iterator[tuple[State, bool]]:
+        for i, step in self._next_steps(state):
+            after = self._after(state, i, step)
+            if after is not None:
+                yield after, True
+
     def faults(self) -> set[str]:
         """Returns the kinds of faults that some execution has."""
         began = [self._settle(i, 0, [0, 0, 0]) for i in range(len(self.threads))]
@@ -240,30 +238,12 @@ class Program:
             0,
             (-1, -1),
         )
-        found: set[str] = set()
-        before: dict[State, list[State]] = {start: []}
-        ends: list[State] = []
-        waiting = [start]
-        while waiting:
-            state = waiting.pop()
-            faults = self._faults_of(state)
-            found |= faults
-            steps = self._next_steps(state)
-            if not steps or "assertion" in faults:
-                ends.append(state)
-            for i, step in steps:
-                after = self._after(state, i, step)
-                if after is None:
-                    continue
-                if after not in before:
-                    before[after] = []
-                    waiting.append(after)
-                before[after].append(state)
-        # A hang is a state from which the threads cannot reach their ends.
-        reaching = set(ends)
-        while ends:
-            for each in before[ends.pop()]:
-                if each not in reaching:
-                    reaching.add(each)
-                    ends.append(each)
-        return found | ({"hang"} if len(reaching) < len(before) else set())
+        before = states_before(start, self._next)
+        faults = {state: self._faults_of(state) for state in before}
+        ends = [
+            state for state in before if not self._next_steps(state) or "assertion" in faults[state]
+        ]
+        found = set[str]().union(*faults.values())
+        if len(states_that_reach(ends, before)) < len(before):
+            found.add("hang")
+        return found

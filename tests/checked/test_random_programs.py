@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs have the verdicts of a search of all interleavings: loops that look at data under
-locks, and waits that notifications end."""
+locks, waits that notifications end, and the locks of the C library."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
+import locking_programs
 import polling_programs
 import pytest
 import waiting_programs
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def verdict_of(
-    program: polling_programs.Program | waiting_programs.Program,
+    program: polling_programs.Program | waiting_programs.Program | locking_programs.Program,
     path: Path,
     environment: dict[str, str],
 ) -> str:
@@ -63,3 +64,21 @@ def test_waits_for_another_value(
         path = tmp_path / f"waits{seed}.cpp"
         expected = program.faults() or {"passed"}
         assert verdict_of(program, path, environment) in expected, path
+
+
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [(0, 4), *(pytest.param(first, 20, marks=pytest.mark.deep) for first in range(4, 404, 20))],
+)
+def test_locks_of_the_c_library(
+    first: int, count: int, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    for seed in range(first, first + count):
+        program = locking_programs.Program(seed)
+        path = tmp_path / f"locks{seed}.c"
+        found = verdict_of(program, path, environment)
+        # A fault that needs more than the limits of the search may be missed.
+        if found == "passed":
+            assert not program.faults(is_limited=True), path
+        else:
+            assert found in program.faults(), path
