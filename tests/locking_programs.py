@@ -33,7 +33,7 @@ static int data, other, seen;
 """
 WORD, DATA, OTHER = range(3)
 FREE = -1
-# What a thread does that is not asleep on a condition variable.
+# A thread that is not asleep on a condition variable.
 RUNS, WOKEN, TIMED_OUT = -1, -2, -3
 MOST_SPURIOUS, MOST_EARLY = 1, 2  # the limits of the checker
 
@@ -53,7 +53,7 @@ class State(NamedTuple):
     registers: tuple[int, ...]
     waits: tuple[int, ...]  # for which condition variable
     counts: tuple[int, int]
-    cost: int  # of a wake for no reason, or of a deadline that passes early
+    cost: int  # 0: any number of wakes for no reason, and of deadlines that pass early
     spurious: int = MOST_SPURIOUS
     early: int = MOST_EARLY
     shared: tuple[int, int, int] = (0, 0, 0)  # word, data, other
