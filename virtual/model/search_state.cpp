@@ -68,9 +68,9 @@ void search_state::work(unsigned worker) {
   execution runs{by_.how};
   runs.collect_sites(by_.sites);
   runs.reduce_by(conflicts_);
-  runs.is_called_off = [this] { return is_late(); };
   pile_.join();
   if (by_.order == search::exhaustive) {
+    runs.is_called_off = [this] { return is_late(); };
     const auto look = [this] { look_at_processes(); };
     while (auto part = pile_.take(look)) explore_part(runs, std::move(*part));
   } else {
