@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -12,14 +12,25 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="Hashable")
 
 
+class Step(NamedTuple):
+    """An instruction of a thread on its register; `to` is where a jump goes."""
+
+    does: str
+    which: int = 0  # the index of the word or lock
+    value: int = 0
+    to: int = 0
+    has_limit: bool = False
+    is_read: bool = False  # the result of the call
+
+
 @dataclass
 class Thread:
     """The same code twice: in C or C++, and as instructions."""
 
     text: str = ""
-    steps: list[Any] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
-    def add(self, text: str, *steps: object) -> None:
+    def add(self, text: str, *steps: Step) -> None:
         self.text += text + "\n"
         self.steps += steps
 

@@ -11,7 +11,7 @@ import random
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from interleavings import Thread, states_before, states_that_reach
+from interleavings import Step, Thread, states_before, states_that_reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,16 +36,6 @@ FREE = -1
 # A thread that is not asleep on a condition variable.
 RUNS, WOKEN, TIMED_OUT = -1, -2, -3
 MOST_SPURIOUS, MOST_EARLY = 1, 2  # the limits of the checker
-
-
-class Step(NamedTuple):
-    """An instruction of a thread on its register; `to` is where a jump goes."""
-
-    does: str
-    which: int = 0
-    value: int = 0
-    to: int = 0
-    has_limit: bool = False
 
 
 class State(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
-from interleavings import Thread, states_before, states_that_reach
+from interleavings import Step, Thread, states_before, states_that_reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,15 +25,6 @@ static int x0, x1;
 static atomic_int flag;
 static pthread_mutex_t m0 = PTHREAD_MUTEX_INITIALIZER, m1 = PTHREAD_MUTEX_INITIALIZER;
 """
-
-
-class Step(NamedTuple):
-    """An instruction of a thread; `to` is where a jump goes."""
-
-    does: str
-    a: int = 0
-    b: int = 0
-    to: int = 0
 
 
 class State(NamedTuple):
@@ -171,31 +162,31 @@ class Program:
             step = steps[place]
             place += 1
             if step.does == "put":
-                registers[step.a] = step.b
-            elif (registers[step.a] == step.b) == (step.does == "if"):
+                registers[step.which] = step.value
+            elif (registers[step.which] == step.value) == (step.does == "if"):
                 place = step.to
         return place, tuple(registers)
 
     def _after(self, state: State, thread: int, step: Step) -> State | None:
         """Returns the state after a step; none if the thread has to wait, or its claim fails."""
         registers = list(state.registers[thread])
-        if step.does == "claim" and registers[step.a] == step.b:
+        if step.does == "claim" and registers[step.which] == step.value:
             return None
         data, owners, flag = list(state.data), list(state.owners), state.flag
         if step.does == "lock":
-            if owners[step.a] != -1:
+            if owners[step.which] != -1:
                 return None
-            owners[step.a] = thread
+            owners[step.which] = thread
         elif step.does == "unlock":
-            owners[step.a] = -1
+            owners[step.which] = -1
         elif step.does == "read":
-            registers[step.b] = data[step.a]
+            registers[step.value] = data[step.which]
         elif step.does == "write":
-            data[step.a] = step.b
+            data[step.which] = step.value
         elif step.does == "get flag":
-            registers[step.a] = flag
+            registers[step.which] = flag
         elif step.does == "set flag":
-            flag = step.a
+            flag = step.which
         place, kept = self._settle(thread, state.places[thread] + 1, registers)
         places, all_kept = list(state.places), list(state.registers)
         places[thread], all_kept[thread] = place, kept
@@ -215,10 +206,10 @@ class Program:
         found = set()
         steps = self._next_steps(state)
         for which in range(2):
-            uses = [s.does for _, s in steps if s.does in {"read", "write"} and s.a == which]
+            uses = [s.does for _, s in steps if s.does in {"read", "write"} and s.which == which]
             if len(uses) > 1 and "write" in uses:
                 found.add("race")
-        if any(s.does == "claim" and state.registers[i][s.a] == s.b for i, s in steps):
+        if any(s.does == "claim" and state.registers[i][s.which] == s.value for i, s in steps):
             found.add("assertion")
         return found
 

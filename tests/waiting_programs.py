@@ -13,7 +13,7 @@ import random
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from interleavings import Thread, states_before, states_that_reach
+from interleavings import Step, Thread, states_before, states_that_reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,17 +38,6 @@ static long futex(std::atomic<int>& on, int operation, int value, const timespec
 WORDS = 2
 AWAKE = -1
 NO_CLAIM = (-1, -1)
-
-
-class Step(NamedTuple):
-    """An instruction of a thread on its register; `to` is where a jump goes."""
-
-    does: str
-    word: int = 0
-    value: int = 0
-    to: int = 0
-    has_limit: bool = False
-    is_read: bool = False  # the result of the call
 
 
 class State(NamedTuple):
@@ -184,12 +173,12 @@ class Program:
     def _after(self, state: State, thread: int) -> Iterator[State]:
         """The states after the next step of a thread that is awake."""
         step = self.threads[thread].steps[state.places[thread]]
-        found = state.words[step.word]
+        found = state.words[step.which]
         register = state.registers[thread]
         asleep, words = list(state.asleep), list(state.words)
         expected = register if step.does == "wait for another" else step.value
         if step.does in {"wait", "wait for another"} and found == expected:
-            asleep[thread] = step.word
+            asleep[thread] = step.which
             yield state._replace(asleep=tuple(asleep))
             return
         if step.does in {"load", "exchange"}:
@@ -197,12 +186,12 @@ class Program:
         elif step.does in {"get", "take"}:
             register = found
         if step.does in {"store", "exchange", "take"}:
-            words[step.word] = step.value
+            words[step.which] = step.value
         elif step.does == "add":
-            words[step.word] += 1
+            words[step.which] += 1
         elif step.does == "wait" and step.is_read:
             register = 3 * register
-        sleepers = [i for i, where in enumerate(asleep) if where == step.word]
+        sleepers = [i for i, where in enumerate(asleep) if where == step.which]
         count = min({"one": 1, "two": 2, "all": len(sleepers)}.get(step.does, 0), len(sleepers))
         if step.does in {"one", "two", "all"} and step.is_read:
             register = 3 * register + count
@@ -223,8 +212,7 @@ class Program:
         return State(tuple(places), tuple(registers), tuple(asleep), state.words)
 
     def _has_to_end(self, state: State, sleeper: int) -> bool:
-        step: Step = self.threads[sleeper].steps[state.places[sleeper]]
-        return step.has_limit
+        return self.threads[sleeper].steps[state.places[sleeper]].has_limit
 
     def _without_wake(self, state: State, sleeper: int) -> Iterator[State]:
         yield self._woken(state, [sleeper])
