@@ -71,7 +71,7 @@ def test_checks_a_timed_lock_with_time_outs_too(lockyard: Callable[..., Outcome]
 
 
 def test_searches_with_any_number_of_preemptions_if_asked(lockyard: Callable[..., Outcome]) -> None:
-    shape = ("check", "fair_mutex", "--threads", "2", "--acquisitions", "2", "--json")
+    shape = ("check", "fair_mutex[strict]", "--threads", "2", "--acquisitions", "2", "--json")
     by_its_bound, by_any = lockyard(*shape), lockyard(*shape, "--bound", "any")
     assert "preemptions <= 2" in lines_of(by_its_bound.stdout)[0]["coverage"]
     assert "preemptions" not in lines_of(by_any.stdout)[0]["coverage"]

@@ -13,9 +13,6 @@ namespace {
 /// The explorer's reason when sampling ended as intended.
 constexpr std::string_view sampled = "sampled";
 
-/// The number of time-outs that a prefix has room for.
-constexpr unsigned most_timeouts = 15;
-
 std::string between(unsigned least, unsigned most) {
   return std::to_string(least) + " to " + std::to_string(most);
 }
@@ -39,16 +36,16 @@ void check_limits(const options& how) {
         "no execution has a depth of 0: give options::depth the steps "
         "that an execution may take"};
   }
-  if (how.early_timeouts > most_timeouts) {
+  if (how.early_timeouts > model::most_timeouts) {
     throw std::invalid_argument{
         "the engine cannot tell so many time-outs apart: give "
         "options::early_timeouts at most " +
-        std::to_string(most_timeouts)};
+        std::to_string(model::most_timeouts)};
   }
-  if (how.short_spins > most_timeouts) {
+  if (how.short_spins > model::most_timeouts) {
     throw std::invalid_argument{
         "the engine cannot tell so many spins apart: give options::short_spins at most " +
-        std::to_string(most_timeouts)};
+        std::to_string(model::most_timeouts)};
   }
   if (!(how.seconds >= 0)) {
     throw std::invalid_argument{

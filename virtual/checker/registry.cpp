@@ -88,6 +88,8 @@ std::vector<checked_client> catalogue_locks() {
 model::settings checked_client::settings_in(const model::client_size& chosen) const {
   model::settings bounded = how;
   if (of == group::lock && chosen.threads > 2) bounded.short_spins = 1;
+  // So many let most locks with two threads be searched whole.
+  if (of == group::lock && chosen.threads * chosen.acquisitions <= 2) bounded.timeouts = 4;
   if (bound && chosen.threads * chosen.acquisitions > 2) {
     // Three threads that stay awake, and acquire once, can be searched whole for most locks.
     const bool is_whole = *bound > 1 && chosen.threads == 3 && chosen.acquisitions == 1;

@@ -106,6 +106,7 @@ void execution::note_read_within(location_index where) {
 void execution::note_queue(const void* address, queue_use how) {
   if (me().undisturbed) learn(&conflicts::has_queue_within);
   done_.queues.emplace_back(address, how);
+  disturb_sleeps(address);
 }
 
 void execution::note_unordered() {

@@ -10,8 +10,8 @@
 
 namespace lockyard::model {
 
-std::size_t execution::new_deadline(passes when) {
-  deadlines_.push_back({.when = when});
+std::size_t execution::new_deadline(passes when, bool waits_only) {
+  deadlines_.push_back({.when = when, .waits_only = waits_only});
   event(asked_time, 0, deadlines_.size());
   return deadlines_.size() - 1;
 }

@@ -89,6 +89,7 @@ void execution::reset() {
     each.sleeps_in_time = false;
     each.undisturbed = false;
     each.notes_state = false;
+    each.has_woken_idly = false;
     each.notes_plain_turn = false;
     each.rushes = false;
     each.yields = false;

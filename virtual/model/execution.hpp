@@ -180,7 +180,7 @@ class execution : private execution_state {
   /// Returns false if the deadline passed first.
   bool pi_lock(location_index on, std::optional<std::size_t> deadline, std::source_location where);
   void pi_unlock(location_index on, std::source_location where);
-  std::size_t new_deadline(passes when);
+  std::size_t new_deadline(passes when, bool waits_only = false);
   bool has_passed(std::size_t deadline, std::source_location where);
   bool time_jumps(std::source_location where);
   /// Returns the hours that have passed, which may be one more than before. The time is the same
@@ -371,6 +371,13 @@ class execution : private execution_state {
   static void clear_dead_stack();
   void note_state(thread_index thread);
   void note_pause(thread_record& thread);
+  // futile_sleeps.cpp
+  [[gnu::noinline]] sleep_end sleep_now(const futex_wait& of, std::source_location where);
+  void begin_sleep();
+  void note_sleep(thread_record& thread);
+  void end_sleep_idly(thread_record& thread);
+  void disturb_sleeps(const void* address);
+  void count_sleep();
   // plain_loops.cpp
   [[nodiscard]] bool is_plain_turn(const void* address);
   void end_plain_turn(std::source_location where);

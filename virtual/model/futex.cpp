@@ -46,6 +46,11 @@ void execution::look_as_kernel(const futex_wait& of) {
 }
 
 sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
+  if (compares_states_) clear_dead_stack();
+  return sleep_now(of, where);
+}
+
+[[gnu::noinline]] sleep_end execution::sleep_now(const futex_wait& of, std::source_location where) {
   const auto on = of.on;
   // Where all orders of steps are searched, or some of them at random, each sleep is a step.
   const bool may_spin = !of.result_matters && !of.deadline && of.bits == any_bit;
@@ -55,7 +60,7 @@ sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   }
   const auto deadline = of.has_limit ? std::optional{new_deadline(passes::early)} : of.deadline;
   step_point({.does = upcoming::sleeps, .where = on, .address = memory_.at(on).lies.address});
-  check_alive(on, where);
+  if (!of.may_end) check_alive(on, where);
   note_newest(on);
   const location& at = memory_.at(on);
   const message& newest = at.newest();
@@ -76,15 +81,15 @@ sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
     return sleep_end::changed;
   }
   note_queue(at.lies.address, queue_use::joins);
-  // Whether the one that may not wake is asleep then depends on the order of the steps.
-  if (reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
   learn_beside_waiters(&word_users::sleepers, on);
   thread.sleeps_on = on;
   thread.sleeps_with = at.order.back();
   thread.sleeps_for = of.bits;
+  thread.sleeps_on_what_may_end = of.may_end;
   thread.deadline = deadline;
   thread.woken_by = sleep_end::woken;
   sleepers_[on].push_back(running_);
+  begin_sleep();
   block(status::sleeping);
   thread.reads.clear();
   thread.deadline.reset();
@@ -309,7 +314,10 @@ std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count,
     const thread_index sleeper = *which;
     note_taken(threads_[sleeper], found > count ? found : 1);
     queue.erase(which);
+    threads_[sleeper].has_woken_idly = false;
+    if (threads_[sleeper].sleeps_on_what_may_end) memory_.at(from).accessed.of[sleeper] = 0;
     if (to) {
+      threads_[sleeper].repeats.slept.reset();
       sleepers_[*to].push_back(sleeper);
       threads_[sleeper].sleeps_on = *to;
     } else {

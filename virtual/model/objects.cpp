@@ -54,6 +54,12 @@ void execution::end_word(location_index which, const char* how, std::source_loca
     fail(unless, described(which) + how + " although another thread's use does not happen before",
          where);
   }
+  if (!sleepers_[which].empty()) {
+    fail(unless,
+         described(which) + how + " while T" + std::to_string(sleepers_[which].front()) +
+             " sleeps on it",
+         where);
+  }
   event(destroyed, at.name, 0);
   at.ended = {.thread = running_, .event = me().events};
   at.is_alive = false;

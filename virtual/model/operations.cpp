@@ -34,6 +34,10 @@ bool leaves_no_trace(std::uint64_t kind) {
   }
 }
 
+bool is_of_a_sleep(std::uint64_t kind) {
+  return kind % 32 == slept || kind % 32 == woke_up;
+}
+
 }  // namespace
 
 void execution::event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
@@ -47,6 +51,7 @@ void execution::event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
   thread.history.mix(kind + a * 32);
   thread.history.mix(b);
   if (!leaves_no_trace(kind)) act(thread);
+  if (!leaves_no_trace(kind) && !is_of_a_sleep(kind)) thread.repeats.slept.reset();
   if (!is_fence(kind)) thread.repeats.plain = {};
 }
 

@@ -62,6 +62,7 @@ struct plain_record {
 /// A deadline.
 struct end_of_wait {
   passes when;
+  bool waits_only = false;  ///< does not pass while the wait could end well
   bool has_passed = false;
 };
 
@@ -85,8 +86,11 @@ struct thread_record {
   bool exchanges = false;
   location_index sleeps_on = 0;
   sleep_kind sleeps = sleep_kind::usual;
-  bool sleeps_in_time = false;    ///< no longer than a limit, though it has no deadline (futex.cpp)
-  message_index sleeps_with = 0;  ///< the message that it has read before
+  bool sleeps_in_time = false;  ///< no longer than a limit, though it has no deadline (futex.cpp)
+  bool sleeps_on_what_may_end = false;
+  idle_wake may_wake_idly = idle_wake::counted;
+  bool has_woken_idly = false;         ///< the last time that it woke up, unless it sleeps
+  message_index sleeps_with = 0;       ///< the message that it has read before
   std::uint32_t sleeps_for = any_bit;  ///< bits of the wakes that it may answer
   std::vector<read_before> reads;      ///< since the last pause
   pending next;

@@ -66,6 +66,7 @@ void execution::note_state(thread_index which) {
   repeats.state.mix(knowledge);
   repeats.rewritten.mix_changes(repeats.state);
   if (thread.now == status::pausing) return note_pause(thread);
+  if (thread.now == status::sleeping) return note_sleep(thread);
   // The step was a failure for no reason and nothing else, and has led back to where it began.
   if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
   is_redundant_ |= is_repeated(repeats.state == repeats.failures.back().state);
@@ -134,6 +135,7 @@ void execution::note_rewrite(const place& lies) {
   repetition& repeats = me().repeats;
   repeats.plain = {};
   repeats.has_written_plain = true;
+  repeats.slept.reset();
   if (!is_set_up()) repeats.failed_at = 0;  // a race with the write is looked for to the end
   const bool has_states = !repeats.failures.empty() || !repeats.at_pauses.empty();
   if (has_states && !repeats.rewritten.note(lies.address, lies.size)) act(me());

@@ -123,10 +123,12 @@ void execution::take(const option& next) {
   }
   const bool sleeps = chosen.now == status::sleeping || chosen.now == status::queued;
   if (sleeps && next.how != variant::run) {
+    running_ = next.thread;
+    note_queue(memory_.at(chosen.sleeps_on).lies.address, queue_use::takes);
+    chosen.has_woken_idly = next.how == variant::spurious;
+    if (chosen.has_woken_idly) end_sleep_idly(chosen);
     std::erase(sleepers_[chosen.sleeps_on], next.thread);
     chosen.woken_by = next.how == variant::time_out ? sleep_end::timed_out : sleep_end::woken;
-    note_queue(memory_.at(chosen.sleeps_on).lies.address, queue_use::takes);
-    if (next.how == variant::spurious) --spurious_left_;
   }
   if (next.preempts) ++preemptions_;
   last_ = next.thread;
@@ -148,9 +150,10 @@ void execution::list_options() {
     // A sleeper may wake for no reason, but no thread may rely on it: without it, the others go on,
     // or a deadline passes.
     if (each.now != status::sleeping || each.sleeps != sleep_kind::usual) continue;
-    if (spurious_left_ > 0) {
+    if (each.may_wake_idly == idle_wake::free ||
+        (each.may_wake_idly == idle_wake::counted && spurious_left_ > 0)) {
       options_.push_back({.thread = i, .how = variant::spurious});
-    } else {
+    } else if (each.may_wake_idly == idle_wake::counted) {
       reach(cap::spurious_wakes);
     }
   }
@@ -173,7 +176,8 @@ bool execution::list_runnable() {
     }
     const bool waits = awaits || each.now == status::sleeping || each.now == status::queued;
     if (!waits || !each.deadline) continue;
-    if (!may_pass(deadlines_[*each.deadline])) continue;
+    const end_of_wait& end = deadlines_[*each.deadline];
+    if (!may_pass(end) || (end.waits_only && awaits && is_satisfied_by_newest(each))) continue;
     options_.push_back({.thread = i, .how = variant::time_out});
     can_go_on = true;
   }
@@ -309,6 +313,10 @@ hash128 execution::prefix() const {
       for (const thread_index sleeper : sleepers_[i]) queue = queue * 8 + sleeper + 1;
     }
     all.mix(queue);
+  }
+  for (thread_index i = 0; i < count_; ++i) {
+    const auto& slept = threads_[i].repeats.slept;
+    if (slept && slept->is_disturbed) all.mix(i + std::uint64_t{1});
   }
   all.mix(spurious_left_);
   all.mix(hours_);

@@ -30,6 +30,9 @@ enum class barriers : std::uint8_t {
   may_be_lost,  ///< as membarrier, until a heavy one fails; each may
 };
 
+/// The number of early time-outs, and of short spins, that the engine can tell apart.
+inline constexpr unsigned most_timeouts = 15;
+
 struct settings {
   std::optional<unsigned> preemptions{};  ///< at most so many; nothing: any number
   unsigned spurious_wakes = 1;            ///< at most so many in an execution
@@ -39,9 +42,10 @@ struct settings {
   unsigned depth = 400;                   ///< steps
   unsigned finishing = 0;                 ///< steps after those, in one order
   barriers asymmetric = barriers::membarrier;
-  unsigned weak_failures = 4;   ///< at most so many for no reason in a row that lead nowhere
-  unsigned counted_pauses = 4;  ///< at most so many in a row, then the rest of the loop at once
-  bool wakes_any = false;       ///< a wake may pick any sleeper, not only the first
+  unsigned weak_failures = 4;     ///< at most so many for no reason in a row that lead nowhere
+  unsigned counted_pauses = 4;    ///< at most so many in a row, then the rest of the loop at once
+  bool wakes_any = false;         ///< a wake may pick any sleeper, not only the first
+  bool counts_all_wakes = false;  ///< all spurious ones; otherwise see futile_sleeps.cpp
   const mutation* planted = nullptr;
 };
 

@@ -66,6 +66,7 @@ struct futex_wait {
   std::uint32_t bits = any_bit;  ///< only a wake that has one of them in common ends the sleep
   bool result_matters = true;
   bool has_limit = false;    ///< a deadline of its own, which is made where it counts
+  bool may_end = false;      ///< the word may once a wake has reached its sleepers
   bool has_barrier = false;  ///< the kernel executes a full barrier before it looks
 };
 struct futex_wake {
@@ -80,6 +81,23 @@ struct read_before {
   message_index which;
 
   bool operator==(const read_before&) const = default;
+};
+
+/// Whether a sleep may end for no reason (futile_sleeps.cpp).
+enum class idle_wake : std::uint8_t {
+  counted,  ///< while the execution has some left
+  free,     ///< at any time
+  none,     ///< it has, and the thread has come back
+};
+
+/// The last sleep of a thread that has done nothing since that others can see.
+struct sleep_before {
+  hash128 state;  ///< stack, registers and knowledge
+  hash128 knowledge;
+  const void* address;
+  bool has_ended_idly = false;  ///< for no reason
+  unsigned turns = 0;           ///< before, in which it has learned nothing
+  bool is_disturbed = false;    ///< others have used the queue since, or it has lost its place
 };
 
 /// A loop that counts is run far at once. Whether it has an end is found out once for each state in
@@ -139,6 +157,7 @@ struct repetition {
   std::optional<read_before> skipped;
   /// The message with the value other than which it waits for; nothing if it has acted since.
   std::optional<read_before> waited_with;
+  std::optional<sleep_before> slept;
   unsigned turns_in_kernel = 0;
   unsigned spins_in_a_row = 0;    ///< returns from the kernel that no event separates
   std::uint16_t spun_after = 0;   ///< the event before them

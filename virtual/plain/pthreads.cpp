@@ -54,7 +54,7 @@ int lock(pthread_mutex_t* mutex, bool has_limit, const void* pc) {
                             .order = std::memory_order_acquire,
                             .predicate = nullptr,
                             .test = [](const void*, std::uint64_t value) { return value == 0; }};
-  const auto deadline = deadline_if(has_limit);
+  const auto deadline = deadline_if(has_limit, true);
   const auto found = now().await(std::span{&is_free, 1}, deadline, me_as_owner(), where);
   if (!found) return ETIMEDOUT;
   note_taken(mutex, word, pc);
@@ -128,12 +128,14 @@ int wait(pthread_cond_t* on, pthread_mutex_t* mutex, bool has_limit, const void*
   const std::source_location where = place_of(pc);
   const location_index sleeps_on = word_of_system(on, where);
   worker::mine().loop().act();
+  now().use(sleeps_on, where);
   if (const int error = unlock(mutex, where); error != 0) return error;
   const auto deadline = deadline_if(has_limit);
   const auto end = [&] {
     const one_step with_the_unlock;
     check_mutex(sleeps_on, mutex, where);
-    return now().sleep({.on = sleeps_on, .expected = 0, .deadline = deadline}, where);
+    return now().sleep({.on = sleeps_on, .expected = 0, .deadline = deadline, .may_end = true},
+                       where);
   }();
   lock(mutex, false, pc);
   return end == model::sleep_end::timed_out ? ETIMEDOUT : 0;

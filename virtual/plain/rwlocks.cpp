@@ -52,7 +52,7 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how, c
   const location_index word = word_of_system(object, where);
   const model::look look{
       .where = word, .order = std::memory_order_relaxed, .predicate = nullptr, .test = passes};
-  const auto deadline = deadline_if(how == wait::limited);
+  const auto deadline = deadline_if(how == wait::limited, true);
   for (;;) {
     std::uint64_t found = 0;
     if (how == wait::none) {

@@ -221,11 +221,13 @@ void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_
   *self = pthread_t{index} + 1;
 }
 void __wrap__ZNSt6thread4joinEv(pthread_t* self) {
+  if (*self == 0) return reinterpret_cast<std::thread*>(self)->join();  // throws
   worker::mine().threads.join(static_cast<unsigned>(*self - 1), LOCKYARD_HERE);
   lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
   *self = 0;
 }
 void __wrap__ZNSt6thread6detachEv(pthread_t* self) {
+  if (*self == 0) return reinterpret_cast<std::thread*>(self)->detach();
   worker::mine().threads.detach(static_cast<unsigned>(*self - 1), LOCKYARD_HERE);
   lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
   *self = 0;

@@ -38,11 +38,11 @@ inline location_index word_of_system(const void* address, std::source_location w
 
 /// Returns the time limit of a wait, if it has one. The graph does not decide when the limit
 /// passes, nor where a section is divided that waits.
-inline std::optional<std::size_t> deadline_if(bool has_limit) {
+inline std::optional<std::size_t> deadline_if(bool has_limit, bool waits_only = false) {
   if (now().is_undisturbed()) now().note_unordered();
   if (!has_limit) return std::nullopt;
   now().note_unordered();
-  return now().new_deadline(model::passes::early);
+  return now().new_deadline(model::passes::early, waits_only);
 }
 
 /// Makes the operations of its lifetime one step, or a part of the step that has begun before. The

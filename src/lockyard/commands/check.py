@@ -76,7 +76,7 @@ class CheckOptions:
         option(
             "N|any",
             "Search with at most 1 preemption, then 2, and so on up to N; any: with any number, "
-            "also where the client has a bound of its own.",
+            "and without the client's own bounds on time-outs and short spins.",
             parse.bound,
             shown="the client's own, or any",
             panel=SEARCH,

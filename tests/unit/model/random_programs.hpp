@@ -35,6 +35,9 @@ enum class action : std::uint8_t {
   await_either,
   sleep,
   sleep_until,
+  sleep_while,
+  sleep_in_turns,
+  sleep_and_wake,
   wake,
   requeue,
   look_at_clock,
@@ -46,12 +49,13 @@ enum class action : std::uint8_t {
   publish,
   receive,
 };
-constexpr std::array<const char*, 23> names{
-    "load",          "store",       "exchange",       "compare",     "compare_weakly",
-    "fence",         "await",       "await_exchange", "await_until", "await_spinning",
-    "await_either",  "sleep",       "sleep_until",    "wake",        "requeue",
-    "look_at_clock", "pause_until", "count_pauses",   "section",     "light_fence",
-    "heavy_fence",   "publish",     "receive"};
+constexpr std::array<const char*, 26> names{
+    "load",           "store",   "exchange",       "compare",       "compare_weakly",
+    "fence",          "await",   "await_exchange", "await_until",   "await_spinning",
+    "await_either",   "sleep",   "sleep_until",    "sleep_while",   "sleep_in_turns",
+    "sleep_and_wake", "wake",    "requeue",        "look_at_clock", "pause_until",
+    "count_pauses",   "section", "light_fence",    "heavy_fence",   "publish",
+    "receive"};
 
 struct instruction {
   action does;
@@ -139,6 +143,29 @@ class random_client : public client {
         const auto limit = model::deadline_after(std::chrono::milliseconds{1});
         return static_cast<unsigned>(model::wait(word, does.expected, limit));
       }
+      case action::sleep_while: {
+        unsigned found = word.load(does.order);
+        while (found == does.expected) {
+          static_cast<void>(model::wait(word, does.expected));
+          found = word.load(does.order);
+        }
+        return found;
+      }
+      case action::sleep_in_turns: {
+        // The first turn is another one than those that follow, and a later one may end the loop.
+        unsigned turns = 0;
+        while (word.load(does.order) == does.expected && other.load(memory_order::relaxed) == 0) {
+          if (model::wait(word, does.expected) != model::wait_result::woken) break;
+          if (turns < 2) ++turns;
+        }
+        return turns;
+      }
+      case action::sleep_and_wake:
+        while (word.load(does.order) == does.expected) {
+          static_cast<void>(model::wait(word, does.expected));
+          model::wake(other, 1);
+        }
+        return 0;
       case action::wake: return model::wake(word, does.value);
       case action::requeue:
         return model::requeue(word, does.expected, 1, 1, other).value_or(missed);
@@ -221,6 +248,17 @@ class generator {
     }
     return all;
   }
+  /// Threads that sleep in loops, and others that wake them, or forget to.
+  program make_of_sleeps() {
+    program all;
+    const unsigned threads = 2 + below(2);
+    for (unsigned i = 0; i < threads; ++i) {
+      auto& list = all.emplace_back();
+      const unsigned length = 1 + below(threads == 2 ? 4 : 3);
+      for (unsigned j = 0; j < length; ++j) list.push_back(make_call_for_sleeps());
+    }
+    return all;
+  }
   settings make_settings() {
     return {.spurious_wakes = below(2),
             .timeouts = below(3),
@@ -254,6 +292,24 @@ class generator {
             .order = is_store || is_load || order != acquire ? order : acq_rel,
             .value = 1 + below(2),
             .expected = below(3)};
+  }
+
+  instruction make_call_for_sleeps() {
+    using enum action;
+    using enum memory_order;
+    static constexpr std::array usual{sleep_while, sleep_while, sleep_in_turns, sleep_and_wake,
+                                      sleep,       sleep_until, store,          store,
+                                      store,       wake,        wake,           wake,
+                                      exchange,    load,        requeue};
+    const action does = usual[below(usual.size())];
+    const bool is_relaxed = below(2) == 0;
+    memory_order order = does == store ? release : acquire;
+    if (does == exchange) order = acq_rel;
+    return {.does = does,
+            .where = below(words),
+            .order = is_relaxed ? relaxed : order,
+            .value = below(3),
+            .expected = below(2)};
   }
 
   instruction make_of_equal_values(bool has_fences) {
