@@ -90,6 +90,7 @@ void execution::reset() {
     each.undisturbed = false;
     each.notes_state = false;
     each.has_woken_idly = false;
+    each.sleeps_on_what_may_end = false;
     each.notes_plain_turn = false;
     each.rushes = false;
     each.yields = false;

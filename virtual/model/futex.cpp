@@ -91,6 +91,7 @@ sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   sleepers_[on].push_back(running_);
   begin_sleep();
   block(status::sleeping);
+  thread.sleeps_on_what_may_end = false;
   thread.reads.clear();
   thread.deadline.reset();
   thread.timed_out = false;
