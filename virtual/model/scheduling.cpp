@@ -314,10 +314,12 @@ hash128 execution::prefix() const {
     }
     all.mix(queue);
   }
+  std::uint64_t disturbed = 0;
   for (thread_index i = 0; i < count_; ++i) {
     const auto& slept = threads_[i].repeats.slept;
-    if (slept && slept->is_disturbed) all.mix(i + std::uint64_t{1});
+    if (slept && slept->is_disturbed) disturbed |= std::uint64_t{1} << i;
   }
+  all.mix(disturbed);
   all.mix(spurious_left_);
   all.mix(hours_);
   all.mix((short_spins_left_ * 16U + timeouts_left_) * 2U + (barriers_lost_ ? 1U : 0U));
