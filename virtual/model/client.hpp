@@ -21,7 +21,7 @@ namespace lockyard::model {
 
 /// A claim of the client; a failure is verdict::assertion.
 inline void require(bool holds, const char* claim, here where = here::current()) {
-  if (!holds) detail::now().fail(verdict::assertion, claim, where);
+  if (!holds) detail::now()->fail(verdict::assertion, claim, where);
 }
 
 /// What exclusion knows about its lock: whether its threads are interchangeable.

@@ -6,14 +6,16 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 namespace lockyard::model {
 
 std::size_t execution::new_deadline(passes when, bool waits_only) {
   deadlines_.push_back({.when = when, .waits_only = waits_only});
-  event(asked_time, 0, deadlines_.size());
-  return deadlines_.size() - 1;
+  event(asked_time, 0, deadlines_.size(), 0);
+  return first_deadline + deadlines_.size() - 1;
 }
 
 bool execution::may_pass(const end_of_wait& which) const {
@@ -40,7 +42,7 @@ bool execution::gives_up(end_of_wait& which, std::source_location where) {
 
 bool execution::has_passed(std::size_t deadline, std::source_location where) {
   step_point({});
-  auto& which = deadlines_[deadline];
+  auto& which = end_of(deadline);
   if (!which.has_passed && which.when == passes::early && timeouts_left_ == 0) reach(cap::timeouts);
   if (!which.has_passed && may_pass(which) && choose(choice_kind::time, 2, where) == 1) pass(which);
   event(asked_time, 1, which.has_passed ? 1 : 0);
@@ -80,14 +82,20 @@ unsigned execution::random(unsigned count, std::source_location where) {
   return taken;
 }
 
-std::size_t execution::new_plain(std::source_location where, bool of_process, const place& lies) {
+std::size_t execution::new_plain(std::source_location where, bool of_process, const place& lies,
+                                 std::optional<std::size_t> value_size) {
   // Objects of the process existed before all threads, in their own memory.
   if (!of_process) take_memory(occupant::of(lies, plains_.size(), false), where);
   const thread_index writer = of_process ? setter_ : running_;
   const std::uint16_t written = of_process ? 0 : moment();
   act(me());
-  plains_.push_back(
-      {.where = where, .writer = writer, .written = written, .readers = {}, .lies = lies});
+  has_opaque_data_ |= !value_size;
+  plains_.push_back({.where = where,
+                     .writer = writer,
+                     .written = written,
+                     .readers = {},
+                     .lies = lies,
+                     .value_size = value_size.value_or(0)});
   return plains_.size() - 1;
 }
 
@@ -165,12 +173,31 @@ void execution::change_plain(plain_record& data, std::source_location where) {
   }
 }
 
-void*& execution::state_of(const void* type, std::size_t owner, const deleter& by) {
+void*& execution::state_of(const kind_of_state& kind, std::size_t owner) {
   for (state_entry& each : states_) {
-    if (each.type == type && each.owner == owner) return each.object;
+    if (each.kind->type == kind.type && each.owner == owner) return each.object;
   }
-  states_.push_back({.type = type, .owner = owner, .object = nullptr, .by = by});
+  states_.push_back({.kind = &kind, .owner = owner, .object = nullptr});
   return states_.back().object;
+}
+
+void* execution::memory_for(const kind_of_state& kind, std::size_t owner) {
+  for (room_for_state& each : rooms_) {
+    if (each.kind->type != kind.type || each.owner != owner || each.is_taken) continue;
+    each.is_taken = true;
+    std::memset(each.begin, 0, kind.size);
+    return each.begin;
+  }
+  std::size_t room = kind.size + kind.alignment;
+  auto memory = std::make_unique<std::byte[]>(room);
+  void* begin = memory.get();
+  std::align(kind.alignment, kind.size, begin, room);
+  rooms_.push_back({.kind = &kind,
+                    .owner = owner,
+                    .memory = std::move(memory),
+                    .begin = begin,
+                    .is_taken = true});
+  return begin;
 }
 
 /// A destructor may let other threads go on, which create and end their own states meanwhile.
@@ -180,10 +207,9 @@ void execution::end_states(std::size_t owner) {
                                    [=](const state_entry& each) { return each.owner == owner; });
     if (last == states_.rend()) return;
     const state_entry ended = *last;
-    ended.by.end(ended.object);
-    ended_states_.push_back(ended);
+    ended.kind->end(ended.object);
     std::erase_if(states_, [&](const state_entry& each) {
-      return each.type == ended.type && each.owner == owner;
+      return each.kind->type == ended.kind->type && each.owner == owner;
     });
   }
 }

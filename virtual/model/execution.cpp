@@ -3,6 +3,8 @@
 
 #include "events.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -42,6 +44,8 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
               "most " +
               std::to_string(max_threads - 1);
     }
+    client_memory_ = {.begin = dynamic_cast<const void*>(client_.get()),
+                      .size = client::room.size};
     tie_threads();
     for (thread_index i = 0; i < count_; ++i) {
       threads_[i].known = threads_[setter_].known;
@@ -58,11 +62,9 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
     resume(setter_);
   }
   running_execution = nullptr;
-  // The rest was meant to survive: no destructor runs for it, only its memory is freed.
-  for (auto* const list : {&states_, &ended_states_}) {
-    for (const state_entry& each : *list) each.by.free(each.object);
-    list->clear();
-  }
+  // The rest was meant to survive: no destructor runs for it.
+  states_.clear();
+  for (room_for_state& each : rooms_) each.is_taken = false;
   client_.reset();
   return whole;
 }
@@ -120,6 +122,8 @@ void execution::reset() {
   plains_.clear();
   occupants_.clear();
   previous_.reset();
+  client_memory_ = {};
+  has_opaque_data_ = false;
   learned_.reset();
   has_symmetry_ = false;
   done_.clear();
@@ -145,6 +149,9 @@ bool execution::runs_alone(std::size_t of_first) noexcept {
 
 void execution::start(thread_index thread) {
   threads_[thread].now = status::ready;
+  if (name_of_memory == nullptr && thread != setter_) {
+    std::memset(static_cast<std::byte*>(stacks_[thread].top()) - 8192, 0, 8192);
+  }
   threads_[thread].context =
       context::make_fcontext(stacks_[thread].top(), fiber_stack::bytes, &execution::enter);
   resume(thread);
@@ -159,6 +166,7 @@ void execution::enter(context::transfer_t from) {
     self.switch_out();
     self.client_->finish();
   } else {
+    self.me().caller.stack_top = static_cast<const std::byte*>(__builtin_frame_address(0));
     self.client_->thread(thread);
     self.end_states(thread);
     self.event(ended, 0, 0);

@@ -19,6 +19,8 @@
 #include <boost/context/detail/fcontext.hpp>
 
 #include <algorithm>
+#include <new>
+#include <cstdlib>
 #include <array>
 #include <atomic>
 #include <compare>
@@ -41,6 +43,12 @@ namespace lockyard::model {
 class client {
  public:
   virtual ~client() = default;
+  static void* operator new(std::size_t size) { return operator new(size, std::align_val_t{16}); }
+  static void* operator new(std::size_t size, std::align_val_t) { room.size = size; if (size > sizeof room.bytes) std::abort(); return room.bytes; }
+  static void operator delete(void*) noexcept {}
+  static void operator delete(void*, std::align_val_t) noexcept {}
+  struct arena { alignas(256) std::byte bytes[32768]; std::size_t size; };
+  static inline thread_local arena room{};
   [[nodiscard]] virtual unsigned threads() const = 0;
   virtual void thread(unsigned index) = 0;
   virtual void finish() {}  ///< called when all threads have ended
@@ -64,6 +72,9 @@ class execution : private execution_state {
 
   /// Called before each step; false ends the execution, because its future is known.
   using gate = std::function<bool(const hash128& prefix)>;
+
+  /// What the code of the running thread goes on with: registers, and the stack that begins behind.
+  void note_caller(const std::uint64_t* saved) noexcept;
 
   /// Runs the client from its beginning with the choices of `by`. False if the gate ended it.
   bool run(const std::function<std::unique_ptr<client>()>& make, choices& by, const gate& goes_on);
@@ -186,7 +197,9 @@ class execution : private execution_state {
   /// Returns the hours that have passed, which may be one more than before. The time is the same
   /// for all threads: no clock shows less than a thread has seen before in the order of steps.
   std::uint64_t hours_passed(std::source_location where);
-  std::size_t new_plain(std::source_location where, bool of_process, const place& lies);
+  /// `value_size`: what the data holds, from its beginning; nothing if the checker cannot know.
+  std::size_t new_plain(std::source_location where, bool of_process, const place& lies,
+                        std::optional<std::size_t> value_size);
   void end_plain(std::size_t hint, const void* address, const void* type,
                  std::source_location where);
   void read_plain(std::size_t hint, const void* address, const void* type,
@@ -279,7 +292,8 @@ class execution : private execution_state {
   }
 
   /// Returns a state that lives as long as the execution, per thread or shared (owner max_threads).
-  void*& state_of(const void* type, std::size_t owner, const deleter& by);
+  void*& state_of(const kind_of_state& kind, std::size_t owner);
+  [[nodiscard]] void* memory_for(const kind_of_state& kind, std::size_t owner);
 
  private:
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where,
@@ -401,7 +415,42 @@ class execution : private execution_state {
   void end_failures_in_a_row(std::uint64_t site);
   [[nodiscard]] bool is_satisfiable(const thread_record& of);
   [[nodiscard]] hash128 prefix() const;
-  void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
+  void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
+    event(kind, a, b, kind + a * 32 + b * 1024);
+  }
+  /// The thread goes on by what the event returns.
+  void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b, std::uint64_t returned);
+  // equal_futures.cpp
+  [[nodiscard]] bool forgets_past() const noexcept;
+  [[nodiscard]] std::optional<hash128> future();
+  [[nodiscard]] std::optional<hash128> future1();
+  [[nodiscard]] std::uint64_t renamed(std::uint64_t value);
+  [[nodiscard]] std::uint64_t name_of_deadline(std::size_t which);
+  void mix_bytes(hash128& all, const std::byte* from, std::size_t count);
+  void mix_rest_of(hash128& all, const void* object, std::size_t size);
+  void name_words();
+  [[nodiscard]] bool is_news(thread_index thread, std::uint16_t event) const;
+  template <class Visit>
+  void for_each_use(const clock& of, Visit visit) const;
+  [[nodiscard]] bool is_on_stack_of(thread_index thread, std::uintptr_t address) const;
+  template <class Visit>
+  void for_each_plain(Visit visit) const;
+  template <class Visit>
+  void for_each_end(Visit visit) const;
+  void collect_events();
+  [[nodiscard]] std::uint64_t event_name(thread_index thread, std::uint16_t event) const;
+  void mix_uses(hash128& all, const clock& of) const;
+  [[nodiscard]] std::size_t live_threads() const;
+  [[nodiscard]] std::size_t readers_of(location_index word, std::size_t place) const;
+  [[nodiscard]] const renaming::common& known_to(std::size_t threads);
+  void mix_word(hash128& all, location_index word);
+  void mix_plain(hash128& all, const plain_record& data);
+  [[nodiscard]] bool is_plainly_on_its_way(const thread_record& of) const;
+  void mix_code(hash128& all, const calling_code& of);
+  void mix_thread(hash128& all, thread_record& of);
+  void mix_reads(hash128& all, const thread_record& of);
+  void mix_deferral(hash128& all, const thread_record& of) const;
+  void mix_marks(hash128& all, const thread_record& of);
   void check_alive(location_index which, std::source_location where);
   void end_word(location_index which, const char* how, std::source_location where,
                 verdict unless = verdict::lifetime);
@@ -451,5 +500,10 @@ class execution : private execution_state {
                                 std::optional<std::uint64_t> desired, std::source_location where);
   void list_candidates(const thread_record& of);
 };
+
+/// Called in place of execution::current() by code with a world (calling_code.cpp).
+extern "C" execution* lockyard_model_enter() noexcept;
+/// Called at the end of such a call.
+extern "C" void lockyard_model_leave() noexcept;
 
 }  // namespace lockyard::model

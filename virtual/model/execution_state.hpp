@@ -9,6 +9,7 @@
 #include "mutation.hpp"
 #include "records.hpp"
 #include "reduction.hpp"
+#include "renaming.hpp"
 #include "settings.hpp"
 #include "trace.hpp"
 #include "waits.hpp"
@@ -67,6 +68,10 @@ class execution_state {
     if (settings_.old_reads && memory_.at(at).order.back() != which) --old_reads_left_;
   }
 
+  [[nodiscard]] end_of_wait& end_of(std::size_t deadline) {
+    return deadlines_[deadline - first_deadline];
+  }
+
   settings settings_;
   memory memory_;
   std::array<thread_record, max_threads> threads_;
@@ -104,11 +109,19 @@ class execution_state {
   std::vector<plain_record> plains_;
   std::vector<occupant> occupants_;
   std::vector<state_entry> states_;
-  /// Ended, with memory that must not be reused before the execution is over: whether it would be
-  /// is not a choice of the search.
-  std::vector<state_entry> ended_states_;
+  /// No memory is used again before the execution is over: whether it would be is not a choice of
+  /// the search.
+  std::vector<room_for_state> rooms_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;
+  struct {
+    const void* begin = nullptr;
+    std::size_t size = 0;
+  } client_memory_;
+  bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
+  renaming names_;
+  std::vector<read_before> reads_;
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> named_parts_;
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;
   bool has_symmetry_ = false;           ///< some threads of the client are interchangeable

@@ -7,6 +7,7 @@
 // not.
 
 #include "hash.hpp"
+#include "renaming.hpp"
 #include "sequential_order.hpp"
 #include "view.hpp"
 
@@ -197,6 +198,12 @@ class memory {
   void heavy_fence(knowledge& of, origin by);
 
   void join(view& to, const view& from) noexcept;
+
+  /// What the order S, and asymmetric fences, hold of the past (equal_futures.cpp).
+  void keep_order(renaming& names) const;
+  void mix_last_fences(hash128& all, const renaming& names, const clock& of) const;
+  void mix_orders(hash128& all, const renaming& names, const renaming::common* all_know) const;
+  [[nodiscard]] bool has_fences() const noexcept { return order_.has_fences(); }
 
   /// Returns a hash of everything that the future of the execution depends on.
   [[nodiscard]] hash128 digest() const noexcept;

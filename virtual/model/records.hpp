@@ -11,8 +11,10 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -20,10 +22,12 @@
 
 namespace lockyard::model {
 
-/// Ends a state and frees its memory.
-struct deleter {
+/// What the checker has to know of a state.
+struct kind_of_state {
+  const void* type;
+  std::size_t size;
+  std::size_t alignment;
   void (*end)(void* object);
-  void (*free)(void* object);
 };
 
 /// The state of a thread.
@@ -58,18 +62,28 @@ struct plain_record {
   place lies{};
   bool is_alive = true;
   last_change changed{};
+  std::size_t value_size = 0;  ///< of what the checker knows of its contents, at its beginning
 };
-/// A deadline.
+/// A deadline. Its name is like no other number, so that equal_futures.cpp finds it in memory.
+inline constexpr std::size_t first_deadline = 0xdead'11fe'0000'0000;
 struct end_of_wait {
   passes when;
   bool waits_only = false;  ///< does not pass while the wait could end well
   bool has_passed = false;
 };
 
+/// What code goes on with after a call.
+struct calling_code {
+  std::array<std::uint64_t, 7> registers{};  ///< which a call preserves, and where it returns to
+  const std::byte* stack = nullptr;          ///< its end
+  const std::byte* stack_top = nullptr;      ///< where the code of the client begins
+};
+
 struct thread_record {
   boost::context::detail::fcontext_t context = nullptr;
   knowledge known;
   hash128 history;
+  calling_code caller;  ///< at its last operation
   std::uint16_t events = 0;
   std::uint16_t created = 0;
   status now = status::ended;
@@ -138,10 +152,18 @@ struct occupant {
 
 /// A state of the client's, which ends with the execution.
 struct state_entry {
-  const void* type;
+  const kind_of_state* kind;
   std::size_t owner;
   void* object;
-  deleter by;
+};
+
+/// Memory for a state, which the next execution uses for the same one.
+struct room_for_state {
+  const kind_of_state* kind;
+  std::size_t owner;
+  std::unique_ptr<std::byte[]> memory;
+  void* begin;
+  bool is_taken;
 };
 
 }  // namespace lockyard::model

@@ -92,6 +92,7 @@ bool execution::is_worth_going_on(const gate& goes_on) {
     return left <= 1;
   };
   if (reduces() && !has_chosen(by_->list()) && has_one_way()) return true;
+  if (const auto one = future()) return goes_on(*one);
   const hash128 now = prefix();
   if (previous_ && *previous_ == now) {
     verdict_ = verdict::not_deterministic;
@@ -115,11 +116,11 @@ void execution::take(const option& next) {
   if (next.how == variant::time_out) {
     chosen.timed_out = true;
     // If no thread could go on, stores have had time to become visible.
-    if (!may_pass(deadlines_[*chosen.deadline])) {
+    if (!may_pass(end_of(*chosen.deadline))) {
       forget_old(chosen);
       for (thread_record& each : threads_) each.deferred = {};
     }
-    pass(deadlines_[*chosen.deadline]);
+    pass(end_of(*chosen.deadline));
   }
   const bool sleeps = chosen.now == status::sleeping || chosen.now == status::queued;
   if (sleeps && next.how != variant::run) {
@@ -143,8 +144,8 @@ void execution::list_options() {
   if (options_.empty()) return;
   for (thread_index i = 0; i < count_; ++i) {
     const thread_record& each = threads_[i];
-    if (each.deadline && !may_pass(deadlines_[*each.deadline]) &&
-        deadlines_[*each.deadline].when == passes::early) {
+    if (each.deadline && !may_pass(end_of(*each.deadline)) &&
+        end_of(*each.deadline).when == passes::early) {
       reach(cap::timeouts);
     }
     // A sleeper may wake for no reason, but no thread may rely on it: without it, the others go on,
@@ -176,7 +177,7 @@ bool execution::list_runnable() {
     }
     const bool waits = awaits || each.now == status::sleeping || each.now == status::queued;
     if (!waits || !each.deadline) continue;
-    const end_of_wait& end = deadlines_[*each.deadline];
+    const end_of_wait& end = end_of(*each.deadline);
     if (!may_pass(end) || (end.waits_only && awaits && is_satisfied_by_newest(each))) continue;
     options_.push_back({.thread = i, .how = variant::time_out});
     can_go_on = true;

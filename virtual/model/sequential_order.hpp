@@ -5,6 +5,8 @@
 // the relation that every S must contain: strongly-happens-before, and coherence between accesses
 // and fences. An execution is allowed as long as this relation has no cycle.
 
+#include "hash.hpp"
+#include "renaming.hpp"
 #include "view.hpp"
 
 #include <cstddef>
@@ -18,6 +20,7 @@ using thread_index = std::uint8_t;
 using location_index = std::uint16_t;
 
 struct location;
+class memory;
 
 /// The place of an access among the accesses to its location: writes before `writes` and reads of
 /// messages before `reads`, both in modification order, are coherence-ordered before the access;
@@ -64,6 +67,11 @@ class sequential_order {
   /// A fence, which is after everything that it knows of in `locations`.
   void fence(const evaluation& by, const view& known, std::span<const location> locations);
 
+  /// Keeps what a later cycle may need, and mixes it (equal_futures.cpp).
+  void keep(renaming& names, const memory& in) const;
+  void mix_last_fences(hash128& all, const renaming& names, const clock& of) const;
+  void mix_future(hash128& all, const renaming& names, const memory& in) const;
+
  private:
   using index = std::uint16_t;
   using bits = std::vector<std::uint64_t>;
@@ -84,6 +92,8 @@ class sequential_order {
     std::vector<numbered> fences;
   };
 
+  [[nodiscard]] bool may_come_after(const operation& of, const renaming& names,
+                                    const memory& in) const;
   void clear_sets();
   void collect(const evaluation& by, bool sequential, const coherence_point& at,
                const location& of);

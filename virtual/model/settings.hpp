@@ -46,6 +46,7 @@ struct settings {
   unsigned counted_pauses = 4;    ///< at most so many in a row, then the rest of the loop at once
   bool wakes_any = false;         ///< a wake may pick any sleeper, not only the first
   bool counts_all_wakes = false;  ///< all spurious ones; otherwise see futile_sleeps.cpp
+  bool forgets_past = true;       ///< states with one future are one state (equal_futures.cpp)
   const mutation* planted = nullptr;
 };
 

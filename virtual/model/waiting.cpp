@@ -33,7 +33,7 @@ std::optional<seen> execution::await_now(std::span<const look> looks,
   thread.exchanges = desired.has_value();
   thread.deadline = deadline;
   // The thread that sets the client up is alone, so it need not wait for what exists already.
-  const bool goes_on_waiting = !deadline || !gives_up(deadlines_[*deadline], where);
+  const bool goes_on_waiting = !deadline || !gives_up(end_of(*deadline), where);
   if (goes_on_waiting) {
     // Looks that fail are never steps, but they use the words from now on.
     for (const look& each : thread.looks) {
@@ -70,7 +70,7 @@ std::optional<seen> execution::await_now(std::span<const look> looks,
   const message& read = memory_.at(chosen.where).messages[index];
   // A loop whose sleeps end because the word has another value is a spin.
   event(thread.spins_in_kernel ? not_slept : awaited, memory_.at(chosen.where).name * 8 + which,
-        read.by.name());
+        read.by.name(), value);
   memory_.read(thread.known, chosen.where, index, chosen.order, this_event());
   if (thread.spins_in_kernel) note_read(chosen.where, index);
   mark_access(access_kind::await, chosen.where, index);

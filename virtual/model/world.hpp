@@ -41,8 +41,29 @@ T from_word(std::uint64_t word) noexcept {
   return value;
 }
 
-inline execution& now() noexcept {
-  return *execution::current();
+/// A call of the checker. At its beginning the execution learns what the caller has in its registers
+/// and on its stack; at its end, what the call has left below the caller's stack is cleared.
+class call {
+ public:
+  call() noexcept = default;
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+#if defined(__x86_64__)
+  ~call() { lockyard_model_leave(); }
+#else
+  ~call() = default;
+#endif
+  execution* operator->() const noexcept { return to_; }
+
+ private:
+#if defined(__x86_64__)
+  execution* to_ = lockyard_model_enter();
+#else
+  execution* to_ = execution::current();
+#endif
+};
+inline call now() noexcept {
+  return {};
 }
 
 /// The same in every process, unlike the addresses of types.
@@ -74,7 +95,7 @@ class word {
   constexpr word(here where = here::current()) noexcept : word{T{}, where} {}
   constexpr word(T initial, here where = here::current()) noexcept {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
-    index_ = detail::now().create(detail::to_word(initial), where, detail::naming::next(),
+    index_ = detail::now()->create(detail::to_word(initial), where, detail::naming::next(),
                                   {.address = this, .size = sizeof *this, .type = type()});
   }
   word(const word&) = delete;
@@ -82,14 +103,14 @@ class word {
   ~word() {
     if (execution::current() == nullptr) return;
     const here where = here::current();
-    detail::now().destroy(index(where), where);
+    detail::now()->destroy(index(where), where);
   }
 
   T load(std::memory_order order, here where = here::current()) const noexcept {
-    return detail::from_word<T>(detail::now().load(index(where), order, where));
+    return detail::from_word<T>(detail::now()->load(index(where), order, where));
   }
   void store(T value, std::memory_order order, here where = here::current()) noexcept {
-    detail::now().store(index(where), detail::to_word(value), order, where);
+    detail::now()->store(index(where), detail::to_word(value), order, where);
   }
   T exchange(T value, std::memory_order order, here where = here::current()) noexcept {
     return by([](std::uint64_t, std::uint64_t operand) { return operand; }, value, order, where);
@@ -121,7 +142,7 @@ class word {
 
   /// Returns the index of what is here now: the object's memory may belong to another object.
   [[nodiscard]] location_index index(here where) const noexcept {
-    return detail::now().find_word(index_, this, type(), where);
+    return detail::now()->find_word(index_, this, type(), where);
   }
 
  private:
@@ -133,12 +154,12 @@ class word {
   T by(std::uint64_t (*apply)(std::uint64_t, std::uint64_t), T operand, std::memory_order order,
        here where) noexcept {
     const change how{.apply = apply, .operand = detail::to_word(operand)};
-    return detail::from_word<T>(detail::now().exchange_by(index(where), how, order, where));
+    return detail::from_word<T>(detail::now()->exchange_by(index(where), how, order, where));
   }
   bool compare_exchange(T& expected, T desired, std::memory_order success,
                         std::memory_order failure, bool weak, here where) noexcept {
     std::uint64_t found = detail::to_word(expected);
-    const bool done = detail::now().compare_exchange(index(where), found, detail::to_word(desired),
+    const bool done = detail::now()->compare_exchange(index(where), found, detail::to_word(desired),
                                                      success, failure, weak, where);
     if (!done) expected = detail::from_word<T>(found);
     return done;
@@ -154,27 +175,31 @@ class plain_data {
  public:
   constexpr plain_data(T initial = T{}, here where = here::current()) noexcept : value_{initial} {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
-    which_ = detail::now().new_plain(where, detail::naming::of != 0,
-                                     {.address = this, .size = sizeof *this, .type = type()});
+    which_ = detail::now()->new_plain(where, detail::naming::of != 0,
+                                     {.address = this, .size = sizeof *this, .type = type()},
+                                     size_of_value);
   }
   plain_data(const plain_data&) = delete;
   plain_data& operator=(const plain_data&) = delete;
   ~plain_data() {
     if (execution::current() == nullptr) return;
-    detail::now().end_plain(which_, this, type(), here::current());
+    detail::now()->end_plain(which_, this, type(), here::current());
   }
 
   T read(here where = here::current()) const noexcept {
-    detail::now().read_plain(which_, this, type(), where);
+    detail::now()->read_plain(which_, this, type(), where);
     return value_;
   }
   void write(T value, here where = here::current()) noexcept {
-    detail::now().write_plain(which_, this, type(), where);
+    detail::now()->write_plain(which_, this, type(), where);
     value_ = value;
   }
 
  private:
   static const void* type() noexcept { return &detail::type_tag<T>; }
+  /// An object that owns memory has contents there.
+  static constexpr std::optional<std::size_t> size_of_value =
+      std::is_trivially_copyable_v<T> ? std::optional{sizeof(T)} : std::nullopt;
 
   T value_;
   std::size_t which_ = 0;
@@ -187,20 +212,20 @@ struct model {
   using var = plain_data<T>;
 
   static void fence(std::memory_order order, here where = here::current()) noexcept {
-    detail::now().fence(order, where);
+    detail::now()->fence(order, where);
   }
   static void asymmetric_fence_light(here where = here::current()) noexcept {
-    detail::now().light_fence(where);
+    detail::now()->light_fence(where);
   }
   static bool asymmetric_fence_heavy(here where = here::current()) noexcept {
-    return detail::now().heavy_fence(where);
+    return detail::now()->heavy_fence(where);
   }
 
-  static bool asymmetric_fence_register() noexcept { return detail::now().barriers_are_there(); }
+  static bool asymmetric_fence_register() noexcept { return detail::now()->barriers_are_there(); }
   struct registered_t {};
   static constexpr registered_t registered{};
   static void asymmetric_fence_light(registered_t /*tag*/, here where = here::current()) noexcept {
-    detail::now().registered_light_fence(where);
+    detail::now()->registered_light_fence(where);
   }
 
   // Waiting
@@ -213,12 +238,12 @@ struct model {
   static constexpr deadline never{};
   enum class wait_result : std::uint8_t { woken, changed, timed_out };
 
-  static void pause(here where = here::current()) noexcept { detail::now().pause(where); }
+  static void pause(here where = here::current()) noexcept { detail::now()->pause(where); }
   static std::uint32_t pauses_in(std::chrono::nanoseconds /*length*/) noexcept { return 1; }
   static deadline spin_limit(std::chrono::nanoseconds /*most*/ = {}) noexcept {
-    return {detail::now().new_deadline(passes::of_spin)};
+    return {detail::now()->new_deadline(passes::of_spin)};
   }
-  static void yield(here where = here::current()) noexcept { detail::now().pause(where); }
+  static void yield(here where = here::current()) noexcept { detail::now()->pause(where); }
 
   template <class Atomic, class Predicate, class Policy>
   static typename Atomic::value_type await(const Atomic& on, Predicate predicate,
@@ -226,7 +251,7 @@ struct model {
                                            here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
     const std::array looks{look_at(wanted, where)};
-    const auto found = detail::now().await(looks, std::nullopt, std::nullopt, where);
+    const auto found = detail::now()->await(looks, std::nullopt, std::nullopt, where);
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
 
@@ -237,7 +262,7 @@ struct model {
                                                           here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
     const std::array looks{look_at(wanted, where)};
-    const auto found = detail::now().await(looks, limit.which, std::nullopt, where);
+    const auto found = detail::now()->await(looks, limit.which, std::nullopt, where);
     if (!found) return std::nullopt;
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
@@ -249,7 +274,7 @@ struct model {
                                                     here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
     const std::array looks{look_at(wanted, where)};
-    const auto found = detail::now().await(looks, std::nullopt, detail::to_word(desired), where);
+    const auto found = detail::now()->await(looks, std::nullopt, detail::to_word(desired), where);
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
 
@@ -260,7 +285,7 @@ struct model {
                   "more conditions than the checker has room for");
     const here where = here::current();
     const std::array looks{look_at(conditions, where)...};
-    return detail::now().await(looks, std::nullopt, std::nullopt, where)->look;
+    return detail::now()->await(looks, std::nullopt, std::nullopt, where)->look;
   }
 
   template <class Policy, class... Atomics, class... Predicates>
@@ -271,43 +296,45 @@ struct model {
                   "more conditions than the checker has room for");
     const here where = here::current();
     const std::array looks{look_at(conditions, where)...};
-    const auto found = detail::now().await(looks, limit.which, std::nullopt, where);
+    const auto found = detail::now()->await(looks, limit.which, std::nullopt, where);
     if (!found) return std::nullopt;
     return found->look;
   }
 
   static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected,
                           deadline limit = never, here where = here::current()) noexcept {
-    return result_of(detail::now().sleep(
-        {.on = on.index(where), .expected = expected, .deadline = limit.which}, where));
+    const futex_wait of{.on = on.index(where), .expected = expected, .deadline = limit.which};
+    return result_of(detail::now()->sleep(of, where));
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& on, std::uint32_t count,
                             here where = here::current()) noexcept {
-    return detail::now().wake({.address = &on, .count = count}, where);
+    const futex_wake of{.address = &on, .count = count};
+    return detail::now()->wake(of, where);
   }
   static void wake_each(const void* const* words, std::uint32_t count,
                         here where = here::current()) noexcept {
     for (std::uint32_t i = 0; i < count; ++i) {
-      detail::now().wake({.address = words[i], .count = 1}, where);
+      const futex_wake of{.address = words[i], .count = 1};
+      detail::now()->wake(of, where);
     }
   }
   static std::optional<std::uint32_t> requeue(const atomic<std::uint32_t>& from,
                                               std::uint32_t expected, std::uint32_t count,
                                               std::uint32_t move, const atomic<std::uint32_t>& to,
                                               here where = here::current()) noexcept {
-    return detail::now().requeue(from.index(where), expected, count, move, to.index(where), where);
+    return detail::now()->requeue(from.index(where), expected, count, move, to.index(where), where);
   }
 
   // Priority inheritance
 
-  static std::uint32_t thread_id() noexcept { return detail::now().pi_id(); }
+  static std::uint32_t thread_id() noexcept { return detail::now()->pi_id(); }
   static bool is_real_time() noexcept { return false; }
   static bool pi_lock(atomic<std::uint32_t>& on, deadline limit = never,
                       here where = here::current()) noexcept {
-    return detail::now().pi_lock(on.index(where), limit.which, where);
+    return detail::now()->pi_lock(on.index(where), limit.which, where);
   }
   static void pi_unlock(atomic<std::uint32_t>& on, here where = here::current()) noexcept {
-    detail::now().pi_unlock(on.index(where), where);
+    detail::now()->pi_unlock(on.index(where), where);
   }
 
   // Environment
@@ -315,28 +342,28 @@ struct model {
   static time_point now(here where = here::current()) noexcept {
     static_assert(sizeof(time_point) == sizeof(std::int64_t));
     time_point& clock = thread_state<time_point>();
-    if (detail::now().time_jumps(where)) clock += std::chrono::hours{1};
+    if (detail::now()->time_jumps(where)) clock += std::chrono::hours{1};
     return clock;
   }
   static deadline deadline_after(std::chrono::nanoseconds /*duration*/) noexcept {
-    return {detail::now().new_deadline(passes::early)};
+    return {detail::now()->new_deadline(passes::early)};
   }
   static deadline deadline_at(const adjustable_limit& /*limit*/,
                               std::chrono::nanoseconds left) noexcept {
     return deadline_after(left);
   }
   static bool passed(deadline limit, here where = here::current()) noexcept {
-    return limit.which && detail::now().has_passed(*limit.which, where);
+    return limit.which && detail::now()->has_passed(*limit.which, where);
   }
   static constexpr std::uint32_t slot_count = max_threads;
-  static std::uintptr_t thread_key() noexcept { return detail::now().name_of_self() + 1; }
-  static std::uint32_t thread_slot() noexcept { return detail::now().name_of_self(); }
+  static std::uintptr_t thread_key() noexcept { return detail::now()->name_of_self() + 1; }
+  static std::uint32_t thread_slot() noexcept { return detail::now()->name_of_self(); }
   /// Threads that follow each other run on different nodes.
-  static std::uint32_t numa_node() noexcept { return detail::now().number_of_self() % 2; }
+  static std::uint32_t numa_node() noexcept { return detail::now()->number_of_self() % 2; }
 
   template <class T>
   static T& thread_state() noexcept {
-    return state<T>(detail::now().self(), 0);
+    return state<T>(detail::now()->self(), 0);
   }
   template <class T>
   static T& process_state() noexcept {
@@ -363,12 +390,12 @@ struct model {
     void lock(here where = here::current()) noexcept {
       // order[lock]: acquire; pairs [unlock]; the critical section starts after the last one's end.
       await_exchange(held_, true, is_zero, std::memory_order_acquire, wait_policies::busy{}, where);
-      detail::now().undisturbed(true);
+      detail::now()->undisturbed(true);
     }
     void unlock(here where = here::current()) noexcept {
       // order[unlock]: release; pairs [lock]; publishes the critical section.
       held_.store(false, std::memory_order_release, where);
-      detail::now().undisturbed(false);
+      detail::now()->undisturbed(false);
     }
 
    private:
@@ -379,7 +406,7 @@ struct model {
   using inner_lock = abstract_lock;
 
   static std::uint32_t random(here where = here::current()) noexcept {
-    return detail::now().random(2, where);
+    return detail::now()->random(2, where);
   }
 
   // Observation
@@ -428,16 +455,19 @@ struct model {
   template <class T>
   static T& state(std::size_t owner, std::uint64_t name) noexcept {
     static constexpr char type = 0;
-    constexpr deleter by{
+    static constexpr kind_of_state kind{
+        .type = &type,
+        .size = sizeof(T),
+        .alignment = alignof(T),
         .end = [](void* object) { static_cast<T*>(object)->~T(); },
-        .free = [](void* object) { ::operator delete(object, std::align_val_t{alignof(T)}); }};
-    void*& object = detail::now().state_of(&type, owner, by);
+    };
+    void*& object = detail::now()->state_of(kind, owner);
     if (object == nullptr) {
       const std::uint64_t before = std::exchange(detail::naming::of, name);
       // The constructor may ask for other state: the reference may be stale afterwards.
-      void* const made = ::new (::operator new(sizeof(T), std::align_val_t{alignof(T)})) T{};
+      void* const made = ::new (detail::now()->memory_for(kind, owner)) T{};
       detail::naming::of = before;
-      detail::now().state_of(&type, owner, by) = made;
+      detail::now()->state_of(kind, owner) = made;
       return *static_cast<T*>(made);
     }
     return *static_cast<T*>(object);
