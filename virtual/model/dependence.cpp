@@ -88,6 +88,11 @@ void execution::learn(bool conflicts::*fact) {
   *learned_.*fact = true;
 }
 
+void execution::use_up(cap which) {
+  reach(which);
+  if (forgets_past()) learn(&conflicts::counts_what_is_left);
+}
+
 void execution::note_newest(location_index where) {
   learn_user(&word_users::lookers, where);
   note_read_within(where);

@@ -14,7 +14,7 @@ namespace lockyard::model {
 
 std::size_t execution::new_deadline(passes when, bool waits_only) {
   deadlines_.push_back({.when = when, .waits_only = waits_only});
-  event(asked_time, 0, deadlines_.size(), 0);
+  event(asked_time, 0, deadlines_.size());
   return first_deadline + deadlines_.size() - 1;
 }
 
@@ -34,7 +34,7 @@ void execution::pass(end_of_wait& which) {
 bool execution::gives_up(end_of_wait& which, std::source_location where) {
   if (which.when != passes::of_spin || is_set_up()) return false;
   if (which.has_passed) return true;
-  if (short_spins_left_ == 0) reach(cap::short_spins);
+  if (short_spins_left_ == 0) use_up(cap::short_spins);
   if (short_spins_left_ == 0 || choose(choice_kind::time, 2, where) == 0) return false;
   pass(which);
   return true;
@@ -43,7 +43,7 @@ bool execution::gives_up(end_of_wait& which, std::source_location where) {
 bool execution::has_passed(std::size_t deadline, std::source_location where) {
   step_point({});
   auto& which = end_of(deadline);
-  if (!which.has_passed && which.when == passes::early && timeouts_left_ == 0) reach(cap::timeouts);
+  if (!which.has_passed && which.when == passes::early && timeouts_left_ == 0) use_up(cap::timeouts);
   if (!which.has_passed && may_pass(which) && choose(choice_kind::time, 2, where) == 1) pass(which);
   event(asked_time, 1, which.has_passed ? 1 : 0);
   if (account_ != nullptr) {
@@ -57,7 +57,7 @@ bool execution::time_jumps(std::source_location where) {
     event(asked_time, 2, 1);
     return true;
   }
-  if (timeouts_left_ == 0) reach(cap::timeouts);
+  if (timeouts_left_ == 0) use_up(cap::timeouts);
   const bool jumps = timeouts_left_ > 0 && choose(choice_kind::time, 2, where) == 1;
   if (jumps) --timeouts_left_;
   event(asked_time, 2, jumps ? 1 : 0);

@@ -37,18 +37,11 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstdio>
-#include <map>
-#include <tuple>
-#include <string>
 #include <cstring>
 #include <span>
 #include <utility>
 
-extern "C" char __executable_start, etext;
 namespace lockyard::model {
-static unsigned FM = getenv("FM") ? (unsigned)atoi(getenv("FM")) : 0;
 
 namespace {
 
@@ -195,8 +188,24 @@ void memory::mix_orders(hash128& all, const renaming& names,
 
 // The execution
 
+/// The sanitizers know of memory that must not be read, and another processor keeps other registers.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr bool can_look_at_code = true;
+#else
+constexpr bool can_look_at_code = false;
+#endif
+
 bool execution::forgets_past() const noexcept {
-  return settings_.forgets_past && name_of_memory == nullptr && reduces();
+  return can_look_at_code && settings_.forgets_past && name_of_memory == nullptr && reduces() &&
+         client_memory_.begin != nullptr;
+}
+
+void execution::note_code_at_sleep(thread_record& of) {
+  if (!forgets_past()) return;
+  of.known_at_sleep = of.known;
+  of.code_at_sleep = {};
+  names_.deadlines.clear();
+  mix_code(of.code_at_sleep, of.caller);
 }
 
 std::uint64_t execution::renamed(std::uint64_t value) {
@@ -346,15 +355,15 @@ void execution::collect_events() {
   };
   for_each_plain([&](const plain_record& each) {
     add(each.writer, each.written);
-    if (!(FM & 16)) for_each_use(each.readers, add);
+    for_each_use(each.readers, add);
   });
   for (const location_index word : names_.words) {
     const location& at = memory_.at(word);
     add(at.creator.thread, at.creator.event);
-    if (!(FM & 4)) for_each_use(at.accessed, add);
+    for_each_use(at.accessed, add);
   }
   for_each_end([&](std::uintptr_t, const origin& end) { add(end.thread, end.event); });
-  if (!(FM & 8)) memory_.keep_order(names_);
+  memory_.keep_order(names_);
   names_.sort_events();
 }
 
@@ -413,7 +422,7 @@ void execution::mix_word(hash128& all, location_index word) {
   const location& at = memory_.at(word);
   all.mix(names_.name[word]);
   all.mix(event_name(at.creator.thread, at.creator.event));
-  if (!(FM & 4)) mix_uses(all, at.accessed);
+  mix_uses(all, at.accessed);
   const bool has_fences = memory_.has_fences();
   clock written;
   clock read;
@@ -426,8 +435,8 @@ void execution::mix_word(hash128& all, location_index word) {
     if (place < names_.floor[word]) continue;
     all.mix(renamed(each.value));
     all.mix(each.has_successor ? 1 : 0);
-    if (!(FM & 32)) mix_view(all, each.released, names_, memory_, known_to(readers_of(word, place)));
-    if (has_fences && !(FM & 512)) {
+    mix_view(all, each.released, names_, memory_, known_to(readers_of(word, place)));
+    if (has_fences) {
       memory_.mix_last_fences(all, names_, written);
       memory_.mix_last_fences(all, names_, read);
     }
@@ -440,7 +449,7 @@ void execution::mix_plain(hash128& all, const plain_record& data) {
   hash128 of;
   of.mix(renamed(reinterpret_cast<std::uintptr_t>(data.lies.address)));
   of.mix(event_name(data.writer, data.written));
-  if (!(FM & 16)) mix_uses(of, data.readers);
+  mix_uses(of, data.readers);
   if (data.is_alive) {
     mix_bytes(of, static_cast<const std::byte*>(data.lies.address), data.value_size);
   }
@@ -458,16 +467,31 @@ bool execution::is_plainly_on_its_way(const thread_record& of) const {
                      of.yields || repeats.skipped || repeats.waited_with || repeats.asks_time ||
                      repeats.plain.turns != 0 || !repeats.at_pauses.empty() ||
                      !repeats.failures.empty() || !repeats.past_failures.empty();
-  const bool has_woken_idly = repeats.slept && repeats.slept->has_ended_idly;
-  return may_go_on && !waits && !has_woken_idly;
+  return may_go_on && !waits;
 }
 
 void execution::mix_code(hash128& all, const calling_code& of) {
-  if (!(FM & 4096)) for (const std::uint64_t each : of.registers) all.mix(renamed(each));
-  all.mix(of.registers[6]);
-  if (FM & 8192) { for (auto at = of.stack; at < of.stack_top; at += 8) { std::uint64_t w; std::memcpy(&w, at, 8); if (w >= (std::uint64_t)&__executable_start && w < (std::uint64_t)&etext) all.mix(w); } return; }
+  for (const std::uint64_t each : of.registers) all.mix(renamed(each));
   all.mix(static_cast<std::uint64_t>(of.stack_top - of.stack));
   mix_rest_of(all, of.stack, static_cast<std::size_t>(of.stack_top - of.stack));
+}
+
+/// Mixes what a thread that has woken up for no reason had when it fell asleep.
+void execution::mix_sleep(hash128& all, const thread_record& of) {
+  const knowledge& then = of.known_at_sleep;
+  all.mix(of.code_at_sleep);
+  all.mix(renamed(reinterpret_cast<std::uintptr_t>(of.repeats.slept->address)));
+  for (const view* each : {&then.current, &then.to_acquire, &then.to_release}) {
+    mix_messages(all, *each, names_, memory_);
+    names_.mix(all, each->happened);
+  }
+  mix_refreshed(all, then);
+}
+
+void execution::mix_refreshed(hash128& all, const knowledge& of) const {
+  for (const location_index word : names_.words) {
+    all.mix(names_.place(word, memory_.at(word).position[of.refreshed[word]]));
+  }
 }
 
 void execution::mix_thread(hash128& all, thread_record& of) {
@@ -475,13 +499,11 @@ void execution::mix_thread(hash128& all, thread_record& of) {
   all.mix(static_cast<std::uint64_t>(of.now));
   mix_messages(all, of.known.current, names_, memory_);
   if (of.now == status::ended) return;
-  if (!(FM & 1)) mix_code(all, of.caller);
-  if (!(FM & 2)) names_.mix(all, of.known.current.happened);
-  if (!(FM & 128)) mix_view(all, of.known.to_acquire, names_, memory_, known_to(self));
-  if (!(FM & 256)) mix_view(all, of.known.to_release, names_, memory_, known_to(live_threads() & ~self));
-  for (const location_index word : names_.words) {
-    all.mix(names_.place(word, memory_.at(word).position[of.known.refreshed[word]]));
-  }
+  mix_code(all, of.caller);
+  names_.mix(all, of.known.current.happened);
+  mix_view(all, of.known.to_acquire, names_, memory_, known_to(self));
+  mix_view(all, of.known.to_release, names_, memory_, known_to(live_threads() & ~self));
+  mix_refreshed(all, of.known);
   std::uint64_t flags = static_cast<std::uint64_t>(of.woken_by);
   const auto add = [&](bool flag) { flags = flags << 1U | (flag ? 1U : 0U); };
   add(of.timed_out);
@@ -496,12 +518,13 @@ void execution::mix_thread(hash128& all, thread_record& of) {
   add(repeats.slept.has_value());
   if (repeats.slept) {
     add(repeats.slept->is_disturbed);
-    all.mix(repeats.slept->turns);
+    add(repeats.slept->has_ended_idly);
+    if (conflicts_->counts_what_is_left) all.mix(repeats.slept->turns);
+    if (repeats.slept->has_ended_idly) mix_sleep(all, of);
   }
   all.mix(flags);
   all.mix(static_cast<std::uint64_t>(of.sleeps) * 256U + static_cast<std::uint64_t>(of.may_wake_idly));
-  all.mix(repeats.hours);
-  if (!(FM & 64)) mix_reads(all, of);
+  mix_reads(all, of);
   mix_deferral(all, of);
 }
 
@@ -566,46 +589,6 @@ void execution::mix_marks(hash128& all, const thread_record& of) {
 }
 
 std::optional<hash128> execution::future() {
-  static unsigned fm2 = 0;
-  if (!getenv("DUMP") || fm2) return future1();
-  fm2 = 1;
-  auto full = future1();
-  FM |= 12288; auto loose = future1(); FM &= ~12288U;
-  fm2 = 0;
-  if (!full) return full;
-  struct rec { hash128 full; std::vector<std::vector<std::uint64_t>> words; };
-  static std::map<std::pair<std::uint64_t,std::uint64_t>, rec> seen;
-  static std::map<std::tuple<std::uint64_t,long>, std::pair<long,std::string>> histo;
-  rec now{*full, {}};
-  for (thread_index i = 0; i < count_; ++i) {
-    std::vector<std::uint64_t> w;
-    const auto& of = threads_[i].caller;
-    if (threads_[i].now != status::ended) {
-    for (int r = 0; r < 7; ++r) w.push_back(renamed(of.registers[r]));
-    for (auto at = of.stack; at < of.stack_top; at += 8) {
-      bool tracked = false;
-      auto in = [&](const place& l) { auto b = (const std::byte*)l.address; if (at + 8 > b && at < b + l.size) tracked = true; };
-      for (location_index l = 0; l < memory_.count(); ++l) in(memory_.at(l).lies);
-      for (auto& p : plains_) in(p.lies);
-      std::uint64_t v; std::memcpy(&v, at, 8); w.push_back(tracked ? 0 : renamed(v)); }
-    }
-    now.words.push_back(w);
-  }
-  auto [it, fresh] = seen.try_emplace({loose->low, loose->high}, now);
-  if (!fresh && !(it->second.full == *full)) {
-    std::string all; int n = 0; std::tuple<std::uint64_t,long> k; 
-    for (std::size_t t = 0; t < now.words.size(); ++t) { auto& a = now.words[t]; auto& b = it->second.words[t];
-      if (a.size() != b.size()) { all += "size "; continue; }
-      for (std::size_t j = 0; j < a.size(); ++j) if (a[j] != b[j]) { ++n; auto& h = histo[{a.size() > 6 ? a[6] : 0, (long)j}]; ++h.first; char buf[100]; snprintf(buf, 100, "%lx/%lx (of %zu)", a[j], b[j], a.size()); h.second = buf; } }
-    if (n == 0) { auto& h = histo[{1, 0}]; ++h.first; h.second = "no word " + all; }
-    if (n == 1) ++histo[{2, 0}].first;
-    ++histo[{3, 0}].first;
-  }
-  static long calls = 0;
-  if (++calls % 80000 == 0) { std::vector<std::tuple<long,std::uint64_t,long,std::string>> v; for (auto& [k, h] : histo) v.push_back({h.first, std::get<0>(k), std::get<1>(k), h.second}); std::sort(v.rbegin(), v.rend()); fprintf(stderr, "---- base %lx\n", (long)&__executable_start); for (std::size_t i = 0; i < v.size() && i < 45; ++i) fprintf(stderr, "%ld pc %lx word %ld: %s\n", std::get<0>(v[i]), std::get<1>(v[i]) - (std::get<1>(v[i]) > 1000 ? (std::uint64_t)&__executable_start : 0), std::get<2>(v[i]), std::get<3>(v[i]).c_str()); }
-  return full;
-}
-std::optional<hash128> execution::future1() {
   if (!forgets_past() || has_opaque_data_ || has_given_up_ || is_short_of_room_) return std::nullopt;
   const auto live = std::span{threads_}.first(count_);
   const bool is_plain = std::ranges::all_of(live, [this](const thread_record& each) {
@@ -626,24 +609,26 @@ std::optional<hash128> execution::future1() {
     plains.add(of);
   });
   all.mix(plains);
-  if (!(FM & 8)) memory_.mix_orders(all, names_, nullptr);
+  memory_.mix_orders(all, names_, nullptr);
   for (thread_record& each : live) {
     mix_thread(all, each);
     mix_marks(all, each);
   }
-  if (!(FM & 1024)) mix_rest_of(all, client_memory_.begin, client_memory_.size);
+  mix_rest_of(all, client_memory_.begin, client_memory_.size);
   hash128 states;
   for (const state_entry& each : states_) {
     if (each.object == nullptr) continue;
     hash128 of;
     of.mix(renamed(reinterpret_cast<std::uintptr_t>(each.object)));
-    if (!(FM & 2048)) mix_rest_of(of, each.object, each.kind->size);
+    mix_rest_of(of, each.object, each.kind->size);
     states.add(of);
   }
   all.mix(states);
-  all.mix(spurious_left_ * 256U + std::min(sleeps_, settings_.spurious_wakes + 1));
-  all.mix(hours_);
-  all.mix((short_spins_left_ * 16U + timeouts_left_) * 2U + (barriers_lost_ ? 1U : 0U));
+  all.mix(barriers_lost_ ? 1 : 0);
+  if (conflicts_->counts_what_is_left) {
+    all.mix(spurious_left_ * 256U + std::min(sleeps_, settings_.spurious_wakes + 1));
+    all.mix(short_spins_left_ * 16U + timeouts_left_);
+  }
   return all;
 }
 

@@ -3,8 +3,6 @@
 
 #include "events.hpp"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -17,7 +15,57 @@ namespace context = boost::context::detail;
 
 thread_local execution* running_execution = nullptr;
 
+/// The part of a stack that clients seldom go beyond.
+constexpr std::size_t bytes_cleared = 8192;
+
+constexpr std::align_val_t alignment_of_room{256};
+
+/// The memory of the clients that this thread of the checker makes.
+struct client_room {
+  client_room() = default;
+  client_room(const client_room&) = delete;
+  client_room& operator=(const client_room&) = delete;
+  ~client_room() { ::operator delete(memory, alignment_of_room); }
+
+  void* memory = nullptr;
+  std::size_t room = 0;
+  std::size_t used = 0;  ///< 0 if there is no client in it
+};
+thread_local client_room room_of_client;
+
+stretch memory_of(const client& which) {
+  const void* const begin = dynamic_cast<const void*>(&which);
+  if (begin != room_of_client.memory) return {};
+  return {.begin = begin, .size = room_of_client.used};
+}
+
 }  // namespace
+
+void* client::operator new(std::size_t size) {
+  return operator new(size, std::align_val_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__});
+}
+
+void* client::operator new(std::size_t size, std::align_val_t alignment) {
+  client_room& room = room_of_client;
+  if (room.used != 0 || alignment > alignment_of_room) return ::operator new(size, alignment);
+  if (room.room < size) {
+    ::operator delete(std::exchange(room.memory, nullptr), alignment_of_room);
+    room.memory = ::operator new(size, alignment_of_room);
+    room.room = size;
+  }
+  room.used = size;
+  std::memset(room.memory, 0, size);
+  return room.memory;
+}
+
+void client::operator delete(void* memory) noexcept {
+  operator delete(memory, std::align_val_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__});
+}
+
+void client::operator delete(void* memory, std::align_val_t alignment) noexcept {
+  if (memory != room_of_client.memory) return ::operator delete(memory, alignment);
+  room_of_client.used = 0;
+}
 
 execution*& execution::current() noexcept {
   return running_execution;
@@ -44,8 +92,7 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
               "most " +
               std::to_string(max_threads - 1);
     }
-    client_memory_ = {.begin = dynamic_cast<const void*>(client_.get()),
-                      .size = client::room.size};
+    client_memory_ = memory_of(*client_);
     tie_threads();
     for (thread_index i = 0; i < count_; ++i) {
       threads_[i].known = threads_[setter_].known;
@@ -149,8 +196,9 @@ bool execution::runs_alone(std::size_t of_first) noexcept {
 
 void execution::start(thread_index thread) {
   threads_[thread].now = status::ready;
-  if (name_of_memory == nullptr && thread != setter_) {
-    std::memset(static_cast<std::byte*>(stacks_[thread].top()) - 8192, 0, 8192);
+  if (forgets_past()) {
+    // What other executions have left would lie in unused parts of frames.
+    std::memset(static_cast<std::byte*>(stacks_[thread].top()) - bytes_cleared, 0, bytes_cleared);
   }
   threads_[thread].context =
       context::make_fcontext(stacks_[thread].top(), fiber_stack::bytes, &execution::enter);

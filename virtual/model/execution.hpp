@@ -19,8 +19,6 @@
 #include <boost/context/detail/fcontext.hpp>
 
 #include <algorithm>
-#include <new>
-#include <cstdlib>
 #include <array>
 #include <atomic>
 #include <compare>
@@ -28,6 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -43,12 +42,12 @@ namespace lockyard::model {
 class client {
  public:
   virtual ~client() = default;
-  static void* operator new(std::size_t size) { return operator new(size, std::align_val_t{16}); }
-  static void* operator new(std::size_t size, std::align_val_t) { room.size = size; if (size > sizeof room.bytes) std::abort(); return room.bytes; }
-  static void operator delete(void*) noexcept {}
-  static void operator delete(void*, std::align_val_t) noexcept {}
-  struct arena { alignas(256) std::byte bytes[32768]; std::size_t size; };
-  static inline thread_local arena room{};
+  /// Clients have their memory in one place, one after the other, so that addresses in it are the
+  /// same in every execution. A second one at the same time is somewhere else.
+  static void* operator new(std::size_t size);
+  static void* operator new(std::size_t size, std::align_val_t alignment);
+  static void operator delete(void* memory) noexcept;
+  static void operator delete(void* memory, std::align_val_t alignment) noexcept;
   [[nodiscard]] virtual unsigned threads() const = 0;
   virtual void thread(unsigned index) = 0;
   virtual void finish() {}  ///< called when all threads have ended
@@ -324,6 +323,7 @@ class execution : private execution_state {
   [[nodiscard]] bool depends_on_step(const thread_record& of) const;
   [[nodiscard]] bool section_depends_on_step(location_index begins) const;
   void wake_after_step(thread_index ran);
+  void use_up(cap which);
   void note_newest(location_index where);
   void note_attempt(location_index where) { learn_user(&word_users::writers, where); }
   void note_write(location_index where);
@@ -415,15 +415,10 @@ class execution : private execution_state {
   void end_failures_in_a_row(std::uint64_t site);
   [[nodiscard]] bool is_satisfiable(const thread_record& of);
   [[nodiscard]] hash128 prefix() const;
-  void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
-    event(kind, a, b, kind + a * 32 + b * 1024);
-  }
-  /// The thread goes on by what the event returns.
-  void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b, std::uint64_t returned);
+  void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   // equal_futures.cpp
   [[nodiscard]] bool forgets_past() const noexcept;
   [[nodiscard]] std::optional<hash128> future();
-  [[nodiscard]] std::optional<hash128> future1();
   [[nodiscard]] std::uint64_t renamed(std::uint64_t value);
   [[nodiscard]] std::uint64_t name_of_deadline(std::size_t which);
   void mix_bytes(hash128& all, const std::byte* from, std::size_t count);
@@ -447,6 +442,9 @@ class execution : private execution_state {
   void mix_plain(hash128& all, const plain_record& data);
   [[nodiscard]] bool is_plainly_on_its_way(const thread_record& of) const;
   void mix_code(hash128& all, const calling_code& of);
+  void note_code_at_sleep(thread_record& of);
+  void mix_sleep(hash128& all, const thread_record& of);
+  void mix_refreshed(hash128& all, const knowledge& of) const;
   void mix_thread(hash128& all, thread_record& of);
   void mix_reads(hash128& all, const thread_record& of);
   void mix_deferral(hash128& all, const thread_record& of) const;

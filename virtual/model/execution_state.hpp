@@ -114,10 +114,7 @@ class execution_state {
   std::vector<room_for_state> rooms_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;
-  struct {
-    const void* begin = nullptr;
-    std::size_t size = 0;
-  } client_memory_;
+  stretch client_memory_;  ///< nothing if it is another one in each execution
   bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
   renaming names_;
   std::vector<read_before> reads_;

@@ -66,7 +66,7 @@ sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   const message& newest = at.newest();
   const bool sleeps = newest.value == of.expected;
   look_as_kernel(of);
-  event(sleeps ? slept : not_slept, at.name, newest.by.name(), 0);
+  event(sleeps ? slept : not_slept, at.name, newest.by.name());
   memory_.read(me().known, on, at.order.back(), std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
     candidates_.clear();
@@ -260,7 +260,7 @@ std::uint32_t execution::wake(const futex_wake& of, std::source_location where) 
   if (on) note_notified(*on);
   const std::uint32_t woken = on ? take_sleepers(*on, of.count, of.bits, std::nullopt, where) : 0;
   note_queue(of.address, woken != 0 ? queue_use::takes : queue_use::finds_none);
-  event(woke, on ? memory_.at(*on).name : 0, woken, woken);
+  event(woke, on ? memory_.at(*on).name : 0, woken);
   if (on) check_unnotified(*on);
   if (account_ != nullptr) {
     tell(where,

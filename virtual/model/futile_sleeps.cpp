@@ -37,10 +37,11 @@ void execution::begin_sleep() {
 
 void execution::count_sleep() {
   // Whether the one that may not wake is asleep then depends on the order of the steps.
-  if (reduces() && ++sleeps_ > settings_.spurious_wakes) reach(cap::spurious_wakes);
+  if (reduces() && ++sleeps_ > settings_.spurious_wakes) use_up(cap::spurious_wakes);
 }
 
 void execution::note_sleep(thread_record& thread) {
+  note_code_at_sleep(thread);
   repetition& repeats = thread.repeats;
   hash128 state = repeats.state;
   state.mix(thread.deadline.value_or(0));

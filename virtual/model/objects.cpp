@@ -60,7 +60,7 @@ void execution::end_word(location_index which, const char* how, std::source_loca
              " sleeps on it",
          where);
   }
-  event(destroyed, at.name, 0, 0);
+  event(destroyed, at.name, 0);
   at.ended = {.thread = running_, .event = me().events};
   at.is_alive = false;
 }

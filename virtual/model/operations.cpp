@@ -40,8 +40,7 @@ bool is_of_a_sleep(std::uint64_t kind) {
 
 }  // namespace
 
-void execution::event(std::uint64_t kind, std::uint64_t a, std::uint64_t b,
-                      std::uint64_t /*returned*/) {
+void execution::event(std::uint64_t kind, std::uint64_t a, std::uint64_t b) {
   thread_record& thread = me();
   if (thread.rushes) {
     thread.rushes = false;
@@ -100,7 +99,7 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   note_followed(from, index);
   location& at = memory_.at(from);
   const message& read = at.messages[index];
-  event(loaded, at.name, read.by.name(), read.value);
+  event(loaded, at.name, read.by.name());
   memory_.read(me().known, from, index, order, this_event());
   mark_access(access_kind::load, from, index);
   note_read(from, index);
@@ -133,7 +132,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   const std::size_t place = candidates_[taken].second;
   note_followed(to, at.order[place - 1]);
   // The thread's past determines the value; an address would differ from run to run.
-  event(stored, at.name, 0, 0);
+  event(stored, at.name, 0);
   const bool is_newest = place == at.order.size();
   check_room(to);
   mark_access(access_kind::store, to,
@@ -171,7 +170,7 @@ void execution::replace(location_index on, message_index read, std::uint64_t val
   check_plain_readers(on, where);
   location& at = memory_.at(on);
   const std::uint64_t found = at.messages[read].value;
-  event(changed, at.name, at.messages[read].by.name(), found);
+  event(changed, at.name, at.messages[read].by.name());
   check_room(on);
   memory_.change(me().known, on, read, value, order, this_event());
   mark_access(access_kind::change, on, read);
@@ -244,7 +243,7 @@ bool execution::compare_exchange(location_index on, std::uint64_t& expected, std
   }
   const location& at = memory_.at(on);
   const message& read = at.messages[index];
-  event(not_changed + (std::uint64_t{how} << 40U), at.name, read.by.name(), read.value);
+  event(not_changed + (std::uint64_t{how} << 40U), at.name, read.by.name());
   memory_.read(me().known, on, index, failure, this_event());
   mark_access(access_kind::failed_change, on, index);
   if (how == differs) {
@@ -281,7 +280,7 @@ void execution::light_fence(std::source_location where) {
   if (settings_.asymmetric == barriers::fences) return fence(std::memory_order_seq_cst, where);
   if (is_set_up()) return;
   if (!settings_.preemptions) step_point({.does = upcoming::light_fence});
-  event(fenced_lightly, last_heavy_.name(), 0, 0);
+  event(fenced_lightly, last_heavy_.name(), 0);
   last_light_[running_] = this_event().event;
   memory_.light_fence(me().known, running_);
   done_.has_fenced = true;
@@ -312,7 +311,7 @@ bool execution::heavy_fence(std::source_location where) {
     note_unordered();
     if (!barriers_lost_) barriers_lost_ = choose(choice_kind::barrier, 2, where) == 1;
   }
-  event(barred, barriers_lost_ ? 1 : 0, last_heavy_.name(), barriers_lost_ ? 1 : 0);
+  event(barred, barriers_lost_ ? 1 : 0, last_heavy_.name());
   if (!barriers_lost_ && !is_set_up()) {
     note_heavy_fence();
     for (const std::uint16_t each : last_light_) me().history.mix(each);

@@ -72,6 +72,11 @@ struct end_of_wait {
   bool has_passed = false;
 };
 
+struct stretch {
+  const void* begin = nullptr;
+  std::size_t size = 0;
+};
+
 /// What code goes on with after a call.
 struct calling_code {
   std::array<std::uint64_t, 7> registers{};  ///< which a call preserves, and where it returns to
@@ -111,6 +116,8 @@ struct thread_record {
   deferral deferred;
   location_index last_change = 0;
   repetition repeats;
+  knowledge known_at_sleep;  ///< when it last fell asleep, and what its code was to go on with
+  hash128 code_at_sleep;
   std::uint16_t alike = 0;           ///< itself and the threads that are interchangeable with it
   std::uint16_t tied = 0;            ///< the threads from which its marks do not differ so far
   std::vector<symmetry_mark> marks;  ///< its accesses to the client's words, while it is tied

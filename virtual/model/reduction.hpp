@@ -102,6 +102,9 @@ struct conflicts {
   std::vector<std::uint64_t> read_within{};     ///< words that such a step reads
   std::vector<std::uint64_t> written_within{};  ///< words that such a step writes
   bool has_queue_within = false;                ///< such a step sleeps or wakes
+  /// Executions have used up time-outs, short spins or spurious wakes: what is left of these tells
+  /// states apart.
+  bool counts_what_is_left = false;
   bool has_loops = false;  ///< loops that pause, or that repeat a weak compare-exchange
 };
 

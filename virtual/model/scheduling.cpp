@@ -92,6 +92,7 @@ bool execution::is_worth_going_on(const gate& goes_on) {
     return left <= 1;
   };
   if (reduces() && !has_chosen(by_->list()) && has_one_way()) return true;
+  if (!goes_on) return true;
   if (const auto one = future()) return goes_on(*one);
   const hash128 now = prefix();
   if (previous_ && *previous_ == now) {
@@ -146,7 +147,7 @@ void execution::list_options() {
     const thread_record& each = threads_[i];
     if (each.deadline && !may_pass(end_of(*each.deadline)) &&
         end_of(*each.deadline).when == passes::early) {
-      reach(cap::timeouts);
+      use_up(cap::timeouts);
     }
     // A sleeper may wake for no reason, but no thread may rely on it: without it, the others go on,
     // or a deadline passes.
@@ -155,7 +156,7 @@ void execution::list_options() {
         (each.may_wake_idly == idle_wake::counted && spurious_left_ > 0)) {
       options_.push_back({.thread = i, .how = variant::spurious});
     } else if (each.may_wake_idly == idle_wake::counted) {
-      reach(cap::spurious_wakes);
+      use_up(cap::spurious_wakes);
     }
   }
 }

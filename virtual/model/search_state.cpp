@@ -21,9 +21,8 @@ constexpr std::uint64_t executions_between_offers = 16;
 constexpr std::uint64_t executions_alone = 4096;
 constexpr std::uint64_t executions_for_each_sample = 64;
 
-bool everywhere(const hash128& /*state*/) {
-  return true;
-}
+/// Asks for no state.
+const execution::gate everywhere{};
 
 }  // namespace
 

@@ -70,7 +70,7 @@ std::optional<seen> execution::await_now(std::span<const look> looks,
   const message& read = memory_.at(chosen.where).messages[index];
   // A loop whose sleeps end because the word has another value is a spin.
   event(thread.spins_in_kernel ? not_slept : awaited, memory_.at(chosen.where).name * 8 + which,
-        read.by.name(), value);
+        read.by.name());
   memory_.read(thread.known, chosen.where, index, chosen.order, this_event());
   if (thread.spins_in_kernel) note_read(chosen.where, index);
   mark_access(access_kind::await, chosen.where, index);
