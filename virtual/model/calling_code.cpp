@@ -2,7 +2,12 @@
 
 // What the code that calls the checker goes on with: the registers that a call preserves, the place
 // that it returns to, and its stack. All else that it knows lies in memory.
+//
+// Addresses on the threads' stacks, in the client and in its states differ from worker to worker,
+// so they are named by object and offset. Deadlines are numbers like no others, and are named by
+// what is known of them. All other numbers stand for themselves.
 
+#include "equal_futures.hpp"
 #include "execution.hpp"
 
 #include <algorithm>
@@ -10,6 +15,36 @@
 #include <cstring>
 
 namespace lockyard::model {
+
+namespace {
+
+/// Lower numbers are no addresses, and higher ones have more than an address in them.
+constexpr std::uint64_t least_address = 1U << 16U;
+constexpr unsigned bits_of_address = 48;
+
+/// Objects that have addresses of their own, besides the stacks of threads.
+constexpr std::uint64_t client_object = max_threads;
+
+std::uint64_t name_of(std::uint64_t object, std::uint64_t offset) {
+  hash128 name;
+  name.mix(object);
+  name.mix(offset);
+  return name.low;
+}
+
+}  // namespace
+
+/// The sanitizers know of memory that must not be read, and another processor keeps other registers.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr bool can_look_at_code = true;
+#else
+constexpr bool can_look_at_code = false;
+#endif
+
+bool execution::forgets_past() const noexcept {
+  return can_look_at_code && settings_.forgets_past && name_of_memory == nullptr && reduces() &&
+         client_memory_.begin != nullptr;
+}
 
 void execution::note_caller(const std::uint64_t* saved) noexcept {
   calling_code& caller = me().caller;
@@ -29,6 +64,99 @@ extern "C" [[gnu::used]] execution* lockyard_model_note_caller(
 extern "C" [[gnu::used, gnu::noinline]] void lockyard_model_leave() noexcept {
   std::array<std::byte, 1024> dead;  // NOLINT(*-member-init): that is what follows
   explicit_bzero(dead.data(), dead.size());
+}
+
+std::uint64_t equal_futures::renamed(std::uint64_t value) {
+  if (value >= first_deadline && value - first_deadline < of_.deadlines_.size()) {
+    return name_of_deadline(value);
+  }
+  if (value == reinterpret_cast<std::uintptr_t>(&of_)) return 0;  // wherever a call has left it
+  if (value < least_address || value >> bits_of_address != 0) return value;
+  const auto is_within = [&](const void* begin, std::size_t size) {
+    const auto from = reinterpret_cast<std::uintptr_t>(begin);
+    return value >= from && value - from < size;
+  };
+  for (thread_index i = 0; i < max_threads; ++i) {
+    const auto top = reinterpret_cast<std::uintptr_t>(of_.stacks_[i].top());
+    if (value < top && top - value <= fiber_stack::bytes) return name_of(i, top - value);
+  }
+  if (is_within(of_.client_memory_.begin, of_.client_memory_.size)) {
+    return name_of(client_object,
+                   value - reinterpret_cast<std::uintptr_t>(of_.client_memory_.begin));
+  }
+  for (const state_entry& each : of_.states_) {
+    if (!is_within(each.object, each.kind->size)) continue;
+    return name_of(name_of(reinterpret_cast<std::uintptr_t>(each.kind->type), each.owner),
+                   value - reinterpret_cast<std::uintptr_t>(each.object));
+  }
+  return value;
+}
+
+std::uint64_t equal_futures::name_of_deadline(std::size_t which) {
+  auto& known = names_.deadlines;
+  const auto place = std::ranges::find(known, which) - known.begin();
+  if (place == std::ssize(known)) known.push_back(which);
+  const end_of_wait& end = of_.end_of(which);
+  return first_deadline + static_cast<std::size_t>(place) * 64U +
+         static_cast<std::size_t>(end.when) * 4U + (end.waits_only ? 2U : 0U) +
+         (end.has_passed ? 1U : 0U);
+}
+
+/// Mixes bytes, and what they point to.
+void equal_futures::mix_bytes(hash128& all, const std::byte* from, std::size_t count) {
+  while (count != 0) {
+    const std::size_t part = std::min(count, sizeof(std::uint64_t));
+    std::uint64_t value = 0;
+    std::memcpy(&value, from, part);
+    all.mix(renamed(value));
+    from += part;
+    count -= part;
+  }
+}
+
+/// Mixes the memory of an object, but for its words and its plain data.
+void equal_futures::mix_rest_of(hash128& all, const void* object, std::size_t size) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(object);
+  auto& parts = named_parts_;
+  parts.clear();
+  const auto add = [&](const place& lies) {
+    const auto at = reinterpret_cast<std::uintptr_t>(lies.address);
+    if (at >= begin && at - begin < size) parts.emplace_back(at, at + lies.size);
+  };
+  for (location_index i = 0; i < of_.memory_.count(); ++i) {
+    if (of_.memory_.at(i).is_alive) add(of_.memory_.at(i).lies);
+  }
+  for (const plain_record& each : of_.plains_) {
+    if (each.is_alive) add(each.lies);
+  }
+  std::ranges::sort(parts);
+  std::uintptr_t at = begin;
+  const auto mix_until = [&](std::uintptr_t end) {
+    if (end <= at) return;
+    // Up to the next whole word first, as addresses lie in whole words.
+    const std::size_t odd = std::min<std::size_t>(end - at, -at % sizeof(std::uint64_t));
+    mix_bytes(all, reinterpret_cast<const std::byte*>(at), odd);
+    mix_bytes(all, reinterpret_cast<const std::byte*>(at + odd), end - at - odd);
+  };
+  for (const auto& [from, to] : parts) {
+    mix_until(from);
+    at = std::max(at, to);
+  }
+  mix_until(begin + size);
+}
+
+void equal_futures::mix_code(hash128& all, const calling_code& of) {
+  for (const std::uint64_t each : of.registers) all.mix(renamed(each));
+  all.mix(static_cast<std::uint64_t>(of.stack_top - of.stack));
+  mix_rest_of(all, of.stack, static_cast<std::size_t>(of.stack_top - of.stack));
+}
+
+void equal_futures::note_sleep(thread_record& of) {
+  if (!of_.forgets_past()) return;
+  of.known_at_sleep = of.known;
+  of.code_at_sleep = {};
+  names_.deadlines.clear();
+  mix_code(of.code_at_sleep, of.caller);
 }
 
 }  // namespace lockyard::model

@@ -5,6 +5,7 @@
 // operation on shared memory followed by local code.
 
 #include "choices.hpp"
+#include "equal_futures.hpp"
 #include "execution_state.hpp"
 #include "fiber_stack.hpp"
 #include "memory.hpp"
@@ -109,6 +110,9 @@ class execution : private execution_state {
   /// if it was meant for a word that has ended. `hint` comes from memory and may be nonsense.
   location_index find_word(location_index hint, const void* address, const void* type,
                            std::source_location where);
+  location_index find_word(const word_place& at, std::source_location where) {
+    return find_word(0, at.address, at.type, where);
+  }
   std::uint64_t load(location_index from, std::memory_order order, std::source_location where);
   void store(location_index to, std::uint64_t value, std::memory_order order,
              std::source_location where);
@@ -176,6 +180,9 @@ class execution : private execution_state {
   std::optional<std::uint32_t> requeue(location_index from, std::uint64_t expected,
                                        std::uint32_t count, std::uint32_t move, location_index to,
                                        std::source_location where);
+  std::optional<std::uint32_t> requeue(const word_place& from, std::uint64_t expected,
+                                       std::uint32_t count, std::uint32_t move,
+                                       const word_place& to, std::source_location where);
   /// Called where the thread has read the value that it waits to see changed, and before it looks
   /// again, unless the deadline has passed. The result says so if the thread has not slept.
   sleep_end wait_for_another_value(location_index on, std::optional<std::size_t> deadline,
@@ -295,6 +302,8 @@ class execution : private execution_state {
   [[nodiscard]] void* memory_for(const kind_of_state& kind, std::size_t owner);
 
  private:
+  friend class equal_futures;
+
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where,
                          const plain_record* data);
   static void enter(boost::context::detail::transfer_t from);
@@ -416,39 +425,8 @@ class execution : private execution_state {
   [[nodiscard]] bool is_satisfiable(const thread_record& of);
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
-  // equal_futures.cpp
+  // calling_code.cpp
   [[nodiscard]] bool forgets_past() const noexcept;
-  [[nodiscard]] std::optional<hash128> future();
-  [[nodiscard]] std::uint64_t renamed(std::uint64_t value);
-  [[nodiscard]] std::uint64_t name_of_deadline(std::size_t which);
-  void mix_bytes(hash128& all, const std::byte* from, std::size_t count);
-  void mix_rest_of(hash128& all, const void* object, std::size_t size);
-  void name_words();
-  [[nodiscard]] bool is_news(thread_index thread, std::uint16_t event) const;
-  template <class Visit>
-  void for_each_use(const clock& of, Visit visit) const;
-  [[nodiscard]] bool is_on_stack_of(thread_index thread, std::uintptr_t address) const;
-  template <class Visit>
-  void for_each_plain(Visit visit) const;
-  template <class Visit>
-  void for_each_end(Visit visit) const;
-  void collect_events();
-  [[nodiscard]] std::uint64_t event_name(thread_index thread, std::uint16_t event) const;
-  void mix_uses(hash128& all, const clock& of) const;
-  [[nodiscard]] std::size_t live_threads() const;
-  [[nodiscard]] std::size_t readers_of(location_index word, std::size_t place) const;
-  [[nodiscard]] const renaming::common& known_to(std::size_t threads);
-  void mix_word(hash128& all, location_index word);
-  void mix_plain(hash128& all, const plain_record& data);
-  [[nodiscard]] bool is_plainly_on_its_way(const thread_record& of) const;
-  void mix_code(hash128& all, const calling_code& of);
-  void note_code_at_sleep(thread_record& of);
-  void mix_sleep(hash128& all, const thread_record& of);
-  void mix_refreshed(hash128& all, const knowledge& of) const;
-  void mix_thread(hash128& all, thread_record& of);
-  void mix_reads(hash128& all, const thread_record& of);
-  void mix_deferral(hash128& all, const thread_record& of) const;
-  void mix_marks(hash128& all, const thread_record& of);
   void check_alive(location_index which, std::source_location where);
   void end_word(location_index which, const char* how, std::source_location where,
                 verdict unless = verdict::lifetime);
@@ -497,6 +475,8 @@ class execution : private execution_state {
   std::optional<seen> await_now(std::span<const look> looks, std::optional<std::size_t> deadline,
                                 std::optional<std::uint64_t> desired, std::source_location where);
   void list_candidates(const thread_record& of);
+
+  equal_futures futures_{*this};
 };
 
 /// Called in place of execution::current() by code with a world (calling_code.cpp).

@@ -9,7 +9,6 @@
 #include "mutation.hpp"
 #include "records.hpp"
 #include "reduction.hpp"
-#include "renaming.hpp"
 #include "settings.hpp"
 #include "trace.hpp"
 #include "waits.hpp"
@@ -116,9 +115,6 @@ class execution_state {
   std::optional<hash128> previous_;
   stretch client_memory_;  ///< nothing if it is another one in each execution
   bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
-  renaming names_;
-  std::vector<read_before> reads_;
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> named_parts_;
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;
   bool has_symmetry_ = false;           ///< some threads of the client are interchangeable

@@ -47,7 +47,10 @@ void execution::look_as_kernel(const futex_wait& of) {
 
 sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   if (compares_states_) clear_dead_stack();
-  return sleep_now(of, where);
+  if (of.lies.address == nullptr) return sleep_now(of, where);
+  futex_wait found = of;
+  found.on = find_word(of.lies, where);
+  return sleep_now(found, where);
 }
 
 [[gnu::noinline]] sleep_end execution::sleep_now(const futex_wait& of, std::source_location where) {
@@ -268,6 +271,12 @@ std::uint32_t execution::wake(const futex_wake& of, std::source_location where) 
          {.kind = "wake", .word = on});
   }
   return woken;
+}
+
+std::optional<std::uint32_t> execution::requeue(const word_place& from, std::uint64_t expected,
+                                                std::uint32_t count, std::uint32_t move,
+                                                const word_place& to, std::source_location where) {
+  return requeue(find_word(from, where), expected, count, move, find_word(to, where), where);
 }
 
 std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64_t expected,

@@ -41,7 +41,7 @@ void execution::count_sleep() {
 }
 
 void execution::note_sleep(thread_record& thread) {
-  note_code_at_sleep(thread);
+  futures_.note_sleep(thread);
   repetition& repeats = thread.repeats;
   hash128 state = repeats.state;
   state.mix(thread.deadline.value_or(0));

@@ -202,7 +202,15 @@ class memory {
   /// What the order S, and asymmetric fences, hold of the past (equal_futures.cpp).
   void keep_order(renaming& names) const;
   void mix_last_fences(hash128& all, const renaming& names, const clock& of) const;
-  void mix_orders(hash128& all, const renaming& names, const renaming::common* all_know) const;
+  void mix_orders(hash128& all, const renaming& names, const renaming::common& all_know) const;
+  /// The message that a view leaves of a word, and whether it was read.
+  [[nodiscard]] std::uint16_t oldest_of(const view& of, location_index word,
+                                        const renaming& names) const;
+  /// Mix what a view holds, as far as it goes beyond what is known.
+  void mix_messages(hash128& all, const view& of, const renaming& names,
+                    const renaming::common* known = nullptr) const;
+  void mix_view(hash128& all, const view& of, const renaming& names,
+                const renaming::common& known) const;
   [[nodiscard]] bool has_fences() const noexcept { return order_.has_fences(); }
 
   /// Returns a hash of everything that the future of the execution depends on.

@@ -93,7 +93,7 @@ bool execution::is_worth_going_on(const gate& goes_on) {
   };
   if (reduces() && !has_chosen(by_->list()) && has_one_way()) return true;
   if (!goes_on) return true;
-  if (const auto one = future()) return goes_on(*one);
+  if (const auto key = futures_.key()) return goes_on(*key);
   const hash128 now = prefix();
   if (previous_ && *previous_ == now) {
     verdict_ = verdict::not_deterministic;

@@ -18,6 +18,7 @@ std::optional<seen> execution::await(std::span<const look> looks,
   std::array<look, max_looks> mine{};
   std::ranges::copy(looks, mine.begin());
   for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (mine[i].lies.address != nullptr) mine[i].where = find_word(mine[i].lies, where);
     mine[i].order = order_at(looks[i].order, static_cast<unsigned>(i), where);
   }
   return await_now(std::span<const look>{mine}.first(looks.size()), deadline, desired, where);

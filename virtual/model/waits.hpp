@@ -18,9 +18,17 @@ namespace lockyard::model {
 
 inline constexpr std::size_t max_looks = 8;
 
+/// Where a word lies, and its type: code with a world says no more of it, because the number of the
+/// word depends on the order of steps.
+struct word_place {
+  const void* address = nullptr;
+  const void* type = nullptr;
+};
+
 /// One word that an await looks at.
 struct look {
-  location_index where;
+  location_index where = 0;
+  word_place lies{};  ///< if it is known, in place of the number
   std::memory_order order;
   const void* predicate;
   bool (*test)(const void* predicate, std::uint64_t value);
@@ -60,7 +68,8 @@ inline constexpr std::uint32_t any_bit = ~0U;
 
 /// Calls of the kernel. The result of one matters unless the caller is known not to look at it.
 struct futex_wait {
-  location_index on;
+  location_index on = 0;
+  word_place lies{};  ///< if it is known, in place of the number
   std::uint64_t expected;
   std::optional<std::size_t> deadline{};
   std::uint32_t bits = any_bit;  ///< only a wake that has one of them in common ends the sleep

@@ -142,8 +142,9 @@ class word {
 
   /// Returns the index of what is here now: the object's memory may belong to another object.
   [[nodiscard]] location_index index(here where) const noexcept {
-    return detail::now()->find_word(index_, this, type(), where);
+    return execution::current()->find_word(index_, this, type(), where);
   }
+  [[nodiscard]] word_place lies() const noexcept { return {.address = this, .type = type()}; }
 
  private:
   static const void* type() noexcept { return &detail::type_tag<T>; }
@@ -250,7 +251,7 @@ struct model {
                                            std::memory_order order, Policy&& /*policy*/,
                                            here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
-    const std::array looks{look_at(wanted, where)};
+    const std::array looks{look_at(wanted)};
     const auto found = detail::now()->await(looks, std::nullopt, std::nullopt, where);
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
@@ -261,7 +262,7 @@ struct model {
                                                           Policy&& /*policy*/, deadline limit,
                                                           here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
-    const std::array looks{look_at(wanted, where)};
+    const std::array looks{look_at(wanted)};
     const auto found = detail::now()->await(looks, limit.which, std::nullopt, where);
     if (!found) return std::nullopt;
     return detail::from_word<typename Atomic::value_type>(found->value);
@@ -273,7 +274,7 @@ struct model {
                                                     Policy&& /*policy*/,
                                                     here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
-    const std::array looks{look_at(wanted, where)};
+    const std::array looks{look_at(wanted)};
     const auto found = detail::now()->await(looks, std::nullopt, detail::to_word(desired), where);
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
@@ -284,7 +285,7 @@ struct model {
     static_assert(sizeof...(conditions) <= max_looks,
                   "more conditions than the checker has room for");
     const here where = here::current();
-    const std::array looks{look_at(conditions, where)...};
+    const std::array looks{look_at(conditions)...};
     return detail::now()->await(looks, std::nullopt, std::nullopt, where)->look;
   }
 
@@ -295,7 +296,7 @@ struct model {
     static_assert(sizeof...(conditions) <= max_looks,
                   "more conditions than the checker has room for");
     const here where = here::current();
-    const std::array looks{look_at(conditions, where)...};
+    const std::array looks{look_at(conditions)...};
     const auto found = detail::now()->await(looks, limit.which, std::nullopt, where);
     if (!found) return std::nullopt;
     return found->look;
@@ -303,7 +304,7 @@ struct model {
 
   static wait_result wait(const atomic<std::uint32_t>& on, std::uint32_t expected,
                           deadline limit = never, here where = here::current()) noexcept {
-    const futex_wait of{.on = on.index(where), .expected = expected, .deadline = limit.which};
+    const futex_wait of{.lies = on.lies(), .expected = expected, .deadline = limit.which};
     return result_of(detail::now()->sleep(of, where));
   }
   static std::uint32_t wake(const atomic<std::uint32_t>& on, std::uint32_t count,
@@ -322,7 +323,7 @@ struct model {
                                               std::uint32_t expected, std::uint32_t count,
                                               std::uint32_t move, const atomic<std::uint32_t>& to,
                                               here where = here::current()) noexcept {
-    return detail::now()->requeue(from.index(where), expected, count, move, to.index(where), where);
+    return detail::now()->requeue(from.lies(), expected, count, move, to.lies(), where);
   }
 
   // Priority inheritance
@@ -433,8 +434,8 @@ struct model {
 
  private:
   template <class Atomic, class Predicate>
-  static look look_at(const condition<Atomic, Predicate>& wanted, here where) noexcept {
-    return {.where = wanted.word.index(where),
+  static look look_at(const condition<Atomic, Predicate>& wanted) noexcept {
+    return {.lies = wanted.word.lies(),
             .order = wanted.order,
             .predicate = &wanted.predicate,
             .test = [](const void* predicate, std::uint64_t value) {
