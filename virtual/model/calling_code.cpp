@@ -18,7 +18,7 @@ namespace lockyard::model {
 
 namespace {
 
-/// Lower numbers are no addresses, and higher ones have more than an address in them.
+/// Addresses lie between these; a higher number has more than an address in it.
 constexpr std::uint64_t least_address = 1U << 16U;
 constexpr unsigned bits_of_address = 48;
 
@@ -34,14 +34,15 @@ std::uint64_t name_of(std::uint64_t object, std::uint64_t offset) {
 
 }  // namespace
 
-/// The sanitizers know of memory that must not be read, and another processor keeps other registers.
+/// The sanitizers know of memory that must not be read, and another processor keeps other
+/// registers.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr bool can_look_at_code = true;
 #else
 constexpr bool can_look_at_code = false;
 #endif
 
-bool execution::forgets_past() const noexcept {
+bool execution::may_forget_past() const noexcept {
   return can_look_at_code && settings_.forgets_past && name_of_memory == nullptr && reduces() &&
          client_memory_.begin != nullptr;
 }
@@ -59,11 +60,19 @@ extern "C" [[gnu::used]] execution* lockyard_model_note_caller(
   return now;
 }
 
-/// Clears what the call has left: it would lie in unused parts of later frames, and make states
-/// differ that are the same.
-extern "C" [[gnu::used, gnu::noinline]] void lockyard_model_leave() noexcept {
+namespace {
+
+[[gnu::noinline]] void clear_below() noexcept {
   std::array<std::byte, 1024> dead;  // NOLINT(*-member-init): that is what follows
   explicit_bzero(dead.data(), dead.size());
+}
+
+}  // namespace
+
+/// Clears what the call has left: it would lie in unused parts of later frames, and make states
+/// differ that are the same.
+extern "C" [[gnu::used]] void lockyard_model_leave() noexcept {
+  if (execution::current()->forgets_past()) clear_below();
 }
 
 std::uint64_t equal_futures::renamed(std::uint64_t value) {

@@ -43,7 +43,8 @@ bool execution::gives_up(end_of_wait& which, std::source_location where) {
 bool execution::has_passed(std::size_t deadline, std::source_location where) {
   step_point({});
   auto& which = end_of(deadline);
-  if (!which.has_passed && which.when == passes::early && timeouts_left_ == 0) use_up(cap::timeouts);
+  if (!which.has_passed && which.when == passes::early && timeouts_left_ == 0)
+    use_up(cap::timeouts);
   if (!which.has_passed && may_pass(which) && choose(choice_kind::time, 2, where) == 1) pass(which);
   event(asked_time, 1, which.has_passed ? 1 : 0);
   if (account_ != nullptr) {

@@ -20,7 +20,7 @@
 // from there, or has been at a state with the key of the next one; by the number of steps that are
 // left, it finds each fault that the other one leads to.
 //
-// What is left of time-outs, short spins and spurious wakes is no part of the key until some
+// The key leaves out how many time-outs, short spins and spurious wakes are left, until some
 // execution has used them up: then the search begins anew, with them.
 //
 // Memory that neither belongs to the client and its states, nor lies on a stack, nor is a word or
@@ -132,9 +132,8 @@ std::uint64_t equal_futures::event_name(thread_index thread, std::uint16_t event
 }
 
 void equal_futures::mix_uses(hash128& all, const clock& of) const {
-  for_each_use(of, [&](thread_index thread, std::uint16_t event) {
-    all.mix(event_name(thread, event));
-  });
+  for_each_use(
+      of, [&](thread_index thread, std::uint16_t event) { all.mix(event_name(thread, event)); });
   all.mix(max_threads);
 }
 
@@ -158,7 +157,7 @@ std::size_t equal_futures::readers_of(location_index word, std::size_t place) co
   return all;
 }
 
-/// What all these threads know. What goes no further tells them nothing.
+/// The knowledge that all these threads share: a message that goes no further tells them nothing.
 const renaming::common& equal_futures::known_to(std::size_t threads) {
   renaming::common& all = names_.known_to[threads];
   if (std::exchange(all.is_made, true)) return all;
@@ -278,7 +277,8 @@ void equal_futures::mix_thread(hash128& all, thread_record& of) {
     if (repeats.slept->has_ended_idly) mix_sleep(all, of);
   }
   all.mix(flags);
-  all.mix(static_cast<std::uint64_t>(of.sleeps) * 256U + static_cast<std::uint64_t>(of.may_wake_idly));
+  all.mix(static_cast<std::uint64_t>(of.sleeps) * 256U +
+          static_cast<std::uint64_t>(of.may_wake_idly));
   mix_next(all, of);
   mix_reads(all, of);
   mix_deferral(all, of);
@@ -340,7 +340,8 @@ void equal_futures::mix_deferral(hash128& all, const thread_record& of) const {
     case upcoming::reads:
     case upcoming::changes: return mix_new(0, of.next.where);
     case upcoming::awaits:
-      for (std::size_t look = 0; look < of.looks.size(); ++look) mix_new(look, of.looks[look].where);
+      for (std::size_t look = 0; look < of.looks.size(); ++look)
+        mix_new(look, of.looks[look].where);
       return;
     default: return;
   }
@@ -364,7 +365,8 @@ void equal_futures::mix_marks(hash128& all, const thread_record& of) {
 }
 
 std::optional<hash128> equal_futures::key() {
-  if (!of_.forgets_past() || of_.has_opaque_data_ || of_.has_given_up_ || of_.is_short_of_room_) return std::nullopt;
+  if (!of_.forgets_past() || of_.has_opaque_data_ || of_.has_given_up_ || of_.is_short_of_room_)
+    return std::nullopt;
   const auto live = std::span{of_.threads_}.first(of_.count_);
   const bool is_plain = std::ranges::all_of(live, [this](const thread_record& each) {
     return each.now == status::ended || is_plainly_on_its_way(each);

@@ -93,6 +93,7 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
               std::to_string(max_threads - 1);
     }
     client_memory_ = memory_of(*client_);
+    forgets_past_ = may_forget_past();
     tie_threads();
     for (thread_index i = 0; i < count_; ++i) {
       threads_[i].known = threads_[setter_].known;
@@ -170,6 +171,7 @@ void execution::reset() {
   occupants_.clear();
   previous_.reset();
   client_memory_ = {};
+  forgets_past_ = false;
   has_opaque_data_ = false;
   learned_.reset();
   has_symmetry_ = false;
@@ -197,7 +199,7 @@ bool execution::runs_alone(std::size_t of_first) noexcept {
 void execution::start(thread_index thread) {
   threads_[thread].now = status::ready;
   if (forgets_past()) {
-    // What other executions have left would lie in unused parts of frames.
+    // The rests of other executions would lie in unused parts of frames.
     std::memset(static_cast<std::byte*>(stacks_[thread].top()) - bytes_cleared, 0, bytes_cleared);
   }
   threads_[thread].context =

@@ -73,6 +73,8 @@ class execution : private execution_state {
   /// Called before each step; false ends the execution, because its future is known.
   using gate = std::function<bool(const hash128& prefix)>;
 
+  /// Whether states with one future are one state.
+  [[nodiscard]] bool forgets_past() const noexcept { return forgets_past_; }
   /// What the code of the running thread goes on with: registers, and the stack that begins behind.
   void note_caller(const std::uint64_t* saved) noexcept;
 
@@ -426,7 +428,7 @@ class execution : private execution_state {
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   // calling_code.cpp
-  [[nodiscard]] bool forgets_past() const noexcept;
+  [[nodiscard]] bool may_forget_past() const noexcept;
   void check_alive(location_index which, std::source_location where);
   void end_word(location_index which, const char* how, std::source_location where,
                 verdict unless = verdict::lifetime);

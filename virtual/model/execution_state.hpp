@@ -114,6 +114,7 @@ class execution_state {
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   std::optional<hash128> previous_;
   stretch client_memory_;  ///< nothing if it is another one in each execution
+  bool forgets_past_ = false;
   bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;

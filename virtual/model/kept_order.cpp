@@ -19,8 +19,8 @@ std::uint16_t memory::oldest_of(const view& of, location_index word, const renam
   return static_cast<std::uint16_t>(place << 1U | (of.has_read[word] ? 1U : 0U));
 }
 
-/// Mixes the messages that a view leaves, as far as it goes beyond what is known: nine bits for each
-/// word.
+/// Mixes the messages that a view leaves, as far as it goes beyond what is known: nine bits for
+/// each word.
 void memory::mix_messages(hash128& all, const view& of, const renaming& names,
                           const renaming::common* known) const {
   std::uint64_t several = 0;
@@ -46,9 +46,8 @@ bool sequential_order::may_come_after(const operation& of, const renaming& names
     return in.at(word).position[which] > names.floor[word];
   };
   if (!of.is_fence) return in.at(of.where).is_alive && is_above(of.where, of.which);
-  return std::ranges::any_of(names.words, [&](location_index word) {
-    return is_above(word, reach_[of.reach + word]);
-  });
+  return std::ranges::any_of(
+      names.words, [&](location_index word) { return is_above(word, reach_[of.reach + word]); });
 }
 
 void sequential_order::keep(renaming& names, const memory& in) const {
@@ -103,13 +102,11 @@ void sequential_order::mix_future(hash128& all, const renaming& names, const mem
 }
 
 /// Mixes which fences a clock covers: of each thread, the last one counts.
-void sequential_order::mix_last_fences(hash128& all, const renaming& names,
-                                       const clock& of) const {
+void sequential_order::mix_last_fences(hash128& all, const renaming& names, const clock& of) const {
   for (std::size_t i = 0; i < names.threads; ++i) {
     const auto& fences = threads_[i].fences;
-    const auto last = std::find_if(fences.rbegin(), fences.rend(), [&](const numbered& each) {
-      return each.event <= of.of[i];
-    });
+    const auto last = std::find_if(fences.rbegin(), fences.rend(),
+                                   [&](const numbered& each) { return each.event <= of.of[i]; });
     const auto place =
         last == fences.rend() ? names.kept.end() : std::ranges::find(names.kept, last->which);
     all.mix(static_cast<std::uint64_t>(place - names.kept.begin()));

@@ -22,7 +22,7 @@
 
 namespace lockyard::model {
 
-/// What the checker has to know of a state.
+/// A type of states.
 struct kind_of_state {
   const void* type;
   std::size_t size;
@@ -62,7 +62,7 @@ struct plain_record {
   place lies{};
   bool is_alive = true;
   last_change changed{};
-  std::size_t value_size = 0;  ///< of what the checker knows of its contents, at its beginning
+  std::size_t value_size = 0;  ///< at its beginning, as far as the checker knows it
 };
 /// A deadline. Its name is like no other number, so that equal_futures.cpp finds it in memory.
 inline constexpr std::size_t first_deadline = 0xdead'11fe'0000'0000;
@@ -77,7 +77,7 @@ struct stretch {
   std::size_t size = 0;
 };
 
-/// What code goes on with after a call.
+/// The registers and the stack with which code goes on after a call.
 struct calling_code {
   std::array<std::uint64_t, 7> registers{};  ///< which a call preserves, and where it returns to
   const std::byte* stack = nullptr;          ///< its end
@@ -116,7 +116,7 @@ struct thread_record {
   deferral deferred;
   location_index last_change = 0;
   repetition repeats;
-  knowledge known_at_sleep;  ///< when it last fell asleep, and what its code was to go on with
+  knowledge known_at_sleep;  ///< when it last fell asleep
   hash128 code_at_sleep;
   std::uint16_t alike = 0;           ///< itself and the threads that are interchangeable with it
   std::uint16_t tied = 0;            ///< the threads from which its marks do not differ so far

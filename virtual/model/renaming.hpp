@@ -19,14 +19,14 @@ struct renaming {
   std::size_t threads = 0;
   /// The living words, in the order of their names.
   std::vector<std::uint16_t> words;
-  std::array<std::uint64_t, max_locations> name{};  ///< of each living word
+  std::array<std::uint64_t, max_locations> name{};
   /// The place, in modification order, of the oldest message that some thread may still read.
   std::array<std::uint16_t, max_locations> floor{};
   /// For each thread, the numbers of events that some clock may still be compared with.
   std::array<std::vector<std::uint16_t>, max_threads> events;
 
-  /// What all threads of a set know, by the set's bits; made when it is asked for. Of a word, the
-  /// message and whether it was read.
+  /// The knowledge that all threads of a set share, by the set's bits; made when it is asked for.
+  /// The oldest message of a word includes whether it was read.
   struct common {
     bool is_made = false;
     std::array<std::uint16_t, max_locations> oldest{};

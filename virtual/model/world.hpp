@@ -41,8 +41,9 @@ T from_word(std::uint64_t word) noexcept {
   return value;
 }
 
-/// A call of the checker. At its beginning the execution learns what the caller has in its registers
-/// and on its stack; at its end, what the call has left below the caller's stack is cleared.
+/// A call of the checker. At its beginning the execution learns what the caller has in its
+/// registers and on its stack; at its end, what the call has left below the caller's stack is
+/// cleared.
 class call {
  public:
   call() noexcept = default;
@@ -96,7 +97,7 @@ class word {
   constexpr word(T initial, here where = here::current()) noexcept {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
     index_ = detail::now()->create(detail::to_word(initial), where, detail::naming::next(),
-                                  {.address = this, .size = sizeof *this, .type = type()});
+                                   {.address = this, .size = sizeof *this, .type = type()});
   }
   word(const word&) = delete;
   word& operator=(const word&) = delete;
@@ -161,7 +162,7 @@ class word {
                         std::memory_order failure, bool weak, here where) noexcept {
     std::uint64_t found = detail::to_word(expected);
     const bool done = detail::now()->compare_exchange(index(where), found, detail::to_word(desired),
-                                                     success, failure, weak, where);
+                                                      success, failure, weak, where);
     if (!done) expected = detail::from_word<T>(found);
     return done;
   }
@@ -177,8 +178,8 @@ class plain_data {
   constexpr plain_data(T initial = T{}, here where = here::current()) noexcept : value_{initial} {
     if (std::is_constant_evaluated() || execution::current() == nullptr) return;
     which_ = detail::now()->new_plain(where, detail::naming::of != 0,
-                                     {.address = this, .size = sizeof *this, .type = type()},
-                                     size_of_value);
+                                      {.address = this, .size = sizeof *this, .type = type()},
+                                      size_of_value);
   }
   plain_data(const plain_data&) = delete;
   plain_data& operator=(const plain_data&) = delete;

@@ -42,7 +42,8 @@ TEST(Symmetry, makes_no_difference_to_random_programs) {
 }
 
 std::uint64_t completed(const client_maker& make, bool exchanges) {
-  const found all = explore(make, {.exchanges = exchanges, .workers = 1});
+  const settings how{.forgets_past = false};
+  const found all = explore(make, {.how = how, .exchanges = exchanges, .workers = 1});
   EXPECT_TRUE(all.passed()) << all.what;
   return all.executions - all.cut;
 }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// States that differ in their past and have the same future: random programs have the same outcomes
+// and faults as where each graph is a state of its own.
+
+#include "random_programs.hpp"
+
+#include <checker/registry.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace lockyard::model::testing {
+namespace {
+
+using std::memory_order;
+
+constexpr auto rlx = memory_order::relaxed;
+
+result search_with(const program& of, settings how, bool forgets_past) {
+  how.forgets_past = forgets_past;
+  return search_of(of, {.how = how, .workers = 1, .memory_bytes = std::size_t{1} << 28U});
+}
+
+/// Returns the number of programs with fewer executions.
+template <class Make>
+unsigned compare_random_programs(Make make) {
+  unsigned differences = 0;
+  unsigned smaller = 0;
+  for (std::uint64_t seed = 1; seed <= programs(2000) && differences < 5; ++seed) {
+    generator random{seed};
+    const program tried = make(random);
+    settings how = random.make_settings();
+    const result all = search_with(tried, how, false);
+    const result merged = search_with(tried, how, true);
+    if (merged.by.executions < all.by.executions) ++smaller;
+    const bool fails = all.by.result != verdict::passed;
+    const bool is_same = merged.by.bounded == all.by.bounded && merged.outcomes == all.outcomes;
+    if (merged.by.result == all.by.result && (fails || is_same)) continue;
+    ++differences;
+    ADD_FAILURE() << "seed " << seed << ": " << name_of(merged.by.result) << " with "
+                  << merged.outcomes.size() << " outcomes (" << merged.by.bounded << ") instead of "
+                  << name_of(all.by.result) << " with " << all.outcomes.size() << " ("
+                  << all.by.bounded << ")\n"
+                  << to_text(tried);
+  }
+  return smaller;
+}
+
+TEST(EqualFutures, make_no_difference_to_random_programs) {
+  EXPECT_GT(compare_random_programs([](generator& random) { return random.make(); }), 0U);
+}
+
+TEST(EqualFutures, make_no_difference_to_random_sleeps) {
+  EXPECT_GT(compare_random_programs([](generator& random) { return random.make_of_sleeps(); }), 0U);
+}
+
+TEST(EqualFutures, make_no_difference_to_random_equal_values) {
+  EXPECT_GT(
+      compare_random_programs([](generator& random) { return random.make_of_equal_values(); }), 0U);
+}
+
+/// Two threads; the outcomes of the client's finish().
+template <class Client>
+std::set<std::string> outcomes_of() {
+  std::set<std::string> outcomes;
+  const found by = explore([&] { return std::make_unique<Client>(outcomes); }, {.workers = 1});
+  EXPECT_TRUE(by.passed()) << by.what;
+  return outcomes;
+}
+
+class client_of_two : public client {
+ public:
+  explicit client_of_two(std::set<std::string>& outcomes) : outcomes_{outcomes} {}
+  [[nodiscard]] unsigned threads() const override { return 2; }
+
+ protected:
+  std::set<std::string>& outcomes_;
+  model::abstract_lock lock_;
+};
+
+/// The order of the threads remains in memory that is neither a word nor plain data.
+class list_in_client : public client_of_two {
+ public:
+  using client_of_two::client_of_two;
+  void thread(unsigned index) override {
+    lock_.lock();
+    list_[length_++] = static_cast<char>('a' + index);
+    lock_.unlock();
+  }
+  void finish() override { outcomes_.insert(std::string(list_.begin(), list_.end())); }
+
+ private:
+  std::array<char, 2> list_{};
+  std::size_t length_ = 0;
+};
+
+class list_with_memory : public client_of_two {
+ public:
+  using client_of_two::client_of_two;
+  void thread(unsigned index) override {
+    lock_.lock();
+    list_.write(list_.read() + static_cast<char>('a' + index));
+    lock_.unlock();
+  }
+  void finish() override { outcomes_.insert(list_.read()); }
+
+ private:
+  plain_data<std::string> list_{std::string{}};
+};
+
+/// Both threads have looked at the word, and know what they have seen, before they say it.
+class variable_on_stack : public client_of_two {
+ public:
+  using client_of_two::client_of_two;
+  void thread(unsigned index) override {
+    const unsigned seen = word_.load(rlx);
+    word_.store(1, rlx);
+    ready_.fetch_add(1, rlx);
+    model::await(ready_, equals{2}, rlx, wait_policies::busy{});
+    said_[index].store(seen + 1, rlx);
+  }
+  void finish() override {
+    std::string all;
+    for (const auto& each : said_) all += std::to_string(each.load(rlx));
+    outcomes_.insert(all);
+  }
+
+ private:
+  word<unsigned> word_{0};
+  word<unsigned> ready_{0};
+  std::array<word<unsigned>, 2> said_{};
+};
+
+TEST(EqualFutures, depend_on_the_memory_of_the_client) {
+  EXPECT_EQ(outcomes_of<list_in_client>(), (std::set<std::string>{"ab", "ba"}));
+}
+
+TEST(EqualFutures, depend_on_data_with_memory_of_its_own) {
+  EXPECT_EQ(outcomes_of<list_with_memory>(), (std::set<std::string>{"ab", "ba"}));
+}
+
+TEST(EqualFutures, depend_on_variables_on_the_stacks) {
+  EXPECT_EQ(outcomes_of<variable_on_stack>(), (std::set<std::string>{"11", "12", "21"}));
+}
+
+TEST(EqualFutures, make_the_search_of_two_acquisitions_smaller) {
+  for (const std::string_view name : {"mutex", "fair_mutex", "mcs_lock"}) {
+    const checker::checked_client& of = *checker::find_client(name);
+    client_size size = of.size;
+    size.acquisitions = 2;
+    const auto search = [&](bool forgets_past) {
+      settings how = of.how;
+      how.short_spins = 0;
+      how.forgets_past = forgets_past;
+      return explore(of.make(size), {.how = how, .workers = 1});
+    };
+    const found all = search(false);
+    const found merged = search(true);
+    EXPECT_TRUE(all.passed() && merged.passed()) << name;
+    EXPECT_LT(merged.executions, all.executions) << name;
+  }
+}
+
+}  // namespace
+}  // namespace lockyard::model::testing
