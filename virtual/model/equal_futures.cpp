@@ -303,27 +303,36 @@ void equal_futures::mix_next(hash128& all, const thread_record& of) {
   all.mix(renamed(reinterpret_cast<std::uintptr_t>(of.next.address)));
 }
 
-/// The oldest message of each word of which a pause may have the thread see something newer.
+/// The words of which a pause, or a deadline that passes last, has the thread see something newer:
+/// it may still read the message again that it has read. Where it knows a newer one already, a pause
+/// is over.
 void equal_futures::mix_reads(hash128& all, const thread_record& of) {
-  if (!of_.conflicts_->has_loops) return;
   auto& reads = reads_;
-  reads.assign(of.reads.begin(), of.reads.end());
-  std::ranges::sort(reads, [this](const read_before& a, const read_before& b) {
-    const auto& order = of_.memory_.at(a.where).position;
-    return a.where != b.where ? a.where < b.where : order[a.which] < order[b.which];
-  });
-  const auto same = std::ranges::unique(reads, {}, &read_before::where);
-  reads.erase(same.begin(), same.end());
-  hash128 oldest;
+  reads.clear();
+  bool has_news = false;
+  for (const read_before& each : of.reads) {
+    const location& at = of_.memory_.at(each.where);
+    const bool is_past =
+        at.is_alive ? at.position[each.which] < of_.memory_.oldest_readable(each.where, of.known)
+                    : !of_.is_newest(each);
+    has_news |= is_past;
+    if (!is_past && std::ranges::find(reads, each) == reads.end()) reads.push_back(each);
+  }
+  hash128 others;
   for (const read_before& each : reads) {
     const location& at = of_.memory_.at(each.where);
     hash128 one;
     one.mix(renamed(reinterpret_cast<std::uintptr_t>(at.lies.address)));
-    one.mix(at.is_alive ? 2 + names_.place(each.where, at.position[each.which])
-                        : std::uint64_t{of_.is_newest(each)});
-    oldest.add(one);
+    // A pause takes the oldest one of each word.
+    const bool has_older = std::ranges::any_of(of.reads, [&](const read_before& other) {
+      return other.where == each.where && at.position[other.which] < at.position[each.which];
+    });
+    one.mix(has_older ? 1 : 0);
+    if (at.is_alive) one.mix(names_.place(each.where, at.position[each.which]));
+    others.add(one);
   }
-  all.mix(oldest);
+  all.mix(others);
+  all.mix((has_news ? 2U : 0U) + (of.reads.empty() ? 0U : 1U));
 }
 
 void equal_futures::mix_deferral(hash128& all, const thread_record& of) const {

@@ -152,7 +152,7 @@ TEST(EqualFutures, depend_on_variables_on_the_stacks) {
 }
 
 TEST(EqualFutures, make_the_search_of_two_acquisitions_smaller) {
-  for (const std::string_view name : {"mutex", "fair_mutex", "mcs_lock"}) {
+  for (const std::string_view name : {"mutex", "mutex[fence]"}) {
     const checker::checked_client& of = *checker::find_client(name);
     client_size size = of.size;
     size.acquisitions = 2;
