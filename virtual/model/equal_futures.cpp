@@ -304,8 +304,8 @@ void equal_futures::mix_next(hash128& all, const thread_record& of) {
 }
 
 /// The words of which a pause, or a deadline that passes last, has the thread see something newer:
-/// it may still read the message again that it has read. Where it knows a newer one already, a pause
-/// is over.
+/// it may still read the message again that it has read. Where it knows a newer one already, a
+/// pause is over.
 void equal_futures::mix_reads(hash128& all, const thread_record& of) {
   auto& reads = reads_;
   reads.clear();
