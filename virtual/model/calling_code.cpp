@@ -93,10 +93,10 @@ std::uint64_t equal_futures::renamed(std::uint64_t value) {
     return name_of(client_object,
                    value - reinterpret_cast<std::uintptr_t>(of_.client_memory_.begin));
   }
-  for (const state_entry& each : of_.states_) {
-    if (!is_within(each.object, each.kind->size)) continue;
+  for (const room_for_state& each : of_.rooms_) {
+    if (!each.is_taken || !is_within(each.begin, each.kind->size)) continue;
     return name_of(name_of(reinterpret_cast<std::uintptr_t>(each.kind->type), each.owner),
-                   value - reinterpret_cast<std::uintptr_t>(each.object));
+                   value - reinterpret_cast<std::uintptr_t>(each.begin));
   }
   return value;
 }
@@ -158,6 +158,22 @@ void equal_futures::mix_code(hash128& all, const calling_code& of) {
   for (const std::uint64_t each : of.registers) all.mix(renamed(each));
   all.mix(static_cast<std::uint64_t>(of.stack_top - of.stack));
   mix_rest_of(all, of.stack, static_cast<std::size_t>(of.stack_top - of.stack));
+}
+
+/// An execution begins with the steps of the one before it, up to the first choice that differs.
+void equal_futures::note_step(thread_index which) {
+  thread_record& thread = of_.threads_[which];
+  if (thread.caller.stack == nullptr) return;
+  const std::size_t step = of_.steps_ - 1;
+  if (of_.by_->is_new() || step >= codes_.size()) {
+    hash128 code;
+    names_.deadlines.clear();
+    mix_code(code, thread.caller);
+    codes_.resize(step);
+    codes_.push_back(code.low);
+  }
+  if (std::ranges::find(thread.codes, codes_[step]) != thread.codes.end()) ++of_.times_back_;
+  thread.codes.push_back(codes_[step]);
 }
 
 void equal_futures::note_sleep(thread_record& of) {

@@ -15,6 +15,9 @@
 // - what the reduction keeps of the past: deferrals, the marks of threads that are still alike, and
 //   what tells that a thread comes back to where it was.
 //
+// The key counts how often the code of some thread has come back to where it had been before: so no
+// execution comes back to a state, and one without an end goes on until it is too deep.
+//
 // So each way on from one state exists from another one with the same key, step by step, and ends
 // the same. If the search has been at the one, it has taken or will take each step that leads on
 // from there, or has been at a state with the key of the next one; by the number of steps that are
@@ -44,13 +47,15 @@ namespace lockyard::model {
 
 equal_futures::equal_futures(execution& of) : of_{of} {}
 
-void equal_futures::name_words() {
+/// False if a word lies in memory that may belong to another one in another execution.
+bool equal_futures::name_words() {
   names_.clear(of_.count_);
   for (location_index i = 0; i < of_.memory_.count(); ++i) {
     const location& at = of_.memory_.at(i);
     if (!at.is_alive) continue;
     names_.words.push_back(i);
     names_.name[i] = renamed(reinterpret_cast<std::uintptr_t>(at.lies.address));
+    if (names_.name[i] == reinterpret_cast<std::uintptr_t>(at.lies.address)) return false;
     std::uint16_t floor = at.position[at.order.back()];
     for (const thread_record& each : std::span{of_.threads_}.first(of_.count_)) {
       if (each.now == status::ended) continue;
@@ -59,6 +64,10 @@ void equal_futures::name_words() {
     names_.floor[i] = floor;
   }
   std::ranges::sort(names_.words, {}, [this](location_index i) { return names_.name[i]; });
+  return std::ranges::none_of(of_.plains_, [this](const plain_record& each) {
+    const auto address = reinterpret_cast<std::uintptr_t>(each.lies.address);
+    return each.is_alive && renamed(address) == address;
+  });
 }
 
 /// Whether a thread that goes on, other than the one that made the event, does not know of it.
@@ -78,10 +87,15 @@ void equal_futures::for_each_use(const clock& of, Visit visit) const {
   }
 }
 
-/// Whether the thread alone makes objects there: it knows what it has ended itself.
-bool equal_futures::is_on_stack_of(thread_index thread, std::uintptr_t address) const {
+/// Whether the address lies beyond the end of the thread's stack. The thread alone makes objects
+/// there: it knows what it has ended itself.
+bool equal_futures::is_off_stack_of(thread_index thread, std::uintptr_t address) const {
+  if (thread >= of_.count_) return false;
   const auto top = reinterpret_cast<std::uintptr_t>(of_.stacks_[thread].top());
-  return address < top && top - address <= fiber_stack::bytes;
+  if (address >= top || top - address > fiber_stack::bytes) return false;
+  const thread_record& owner = of_.threads_[thread];
+  return owner.now == status::ended ||
+         address < reinterpret_cast<std::uintptr_t>(owner.caller.stack);
 }
 
 /// Visits plain data that may still be used, or in whose memory other objects may be made.
@@ -93,7 +107,7 @@ void equal_futures::for_each_plain(Visit visit) const {
   for (const occupant& each : of_.occupants_) {
     if (each.is_word || of_.plains_[each.which].is_alive) continue;
     const plain_record& data = of_.plains_[each.which];
-    if (!is_on_stack_of(data.writer, each.begin)) visit(data);
+    if (!is_off_stack_of(data.writer, each.begin)) visit(data);
   }
 }
 
@@ -103,8 +117,8 @@ void equal_futures::for_each_end(Visit visit) const {
   for (const occupant& each : of_.occupants_) {
     if (!each.is_word) continue;
     const location& at = of_.memory_.at(static_cast<location_index>(each.which));
-    if (at.is_alive || is_on_stack_of(at.ended.thread, each.begin)) continue;
-    if (is_news(at.ended.thread, at.ended.event)) visit(each.begin, at.ended);
+    if (at.is_alive || is_off_stack_of(at.ended.thread, each.begin)) continue;
+    if (is_news(at.ended.thread, at.ended.event)) visit(each, at.ended);
   }
 }
 
@@ -121,7 +135,7 @@ void equal_futures::collect_events() {
     add(at.creator.thread, at.creator.event);
     for_each_use(at.accessed, add);
   }
-  for_each_end([&](std::uintptr_t, const origin& end) { add(end.thread, end.event); });
+  for_each_end([&](const occupant& /*ended*/, const origin& end) { add(end.thread, end.event); });
   of_.memory_.keep_order(names_);
   names_.sort_events();
 }
@@ -187,6 +201,10 @@ void equal_futures::mix_word(hash128& all, location_index word) {
   clock read;
   for (std::size_t place = 0; place < at.order.size(); ++place) {
     const message& each = at.messages[at.order[place]];
+    if (has_fences && place == names_.floor[word]) {
+      of_.memory_.mix_last_fences(all, names_, written);
+      of_.memory_.mix_last_fences(all, names_, read);
+    }
     if (has_fences) {
       written.join(each.written_at);
       read.join(each.read_at);
@@ -213,7 +231,7 @@ void equal_futures::mix_plain(hash128& all, const plain_record& data) {
   if (data.is_alive) {
     mix_bytes(of, static_cast<const std::byte*>(data.lies.address), data.value_size);
   }
-  of.mix(data.is_alive ? 1 : 0);
+  of.mix(data.lies.size * 2 + (data.is_alive ? 1 : 0));
   all.add(of);
 }
 
@@ -234,6 +252,7 @@ bool equal_futures::is_plainly_on_its_way(const thread_record& of) const {
 void equal_futures::mix_sleep(hash128& all, const thread_record& of) {
   const knowledge& then = of.known_at_sleep;
   all.mix(of.code_at_sleep);
+  all.mix(then == of.known ? 1 : 0);  // it compares all that it knows
   all.mix(renamed(reinterpret_cast<std::uintptr_t>(of.repeats.slept->address)));
   for (const view* each : {&then.current, &then.to_acquire, &then.to_release}) {
     of_.memory_.mix_messages(all, *each, names_);
@@ -255,6 +274,7 @@ void equal_futures::mix_thread(hash128& all, thread_record& of) {
   if (of.now == status::ended) return;
   mix_code(all, of.caller);
   names_.mix(all, of.known.current.happened);
+  of_.memory_.mix_ended(all, of.known.current, names_);
   of_.memory_.mix_view(all, of.known.to_acquire, names_, known_to(self));
   of_.memory_.mix_view(all, of.known.to_release, names_, known_to(live_threads() & ~self));
   mix_refreshed(all, of.known);
@@ -381,16 +401,17 @@ std::optional<hash128> equal_futures::key() {
     return each.now == status::ended || is_plainly_on_its_way(each);
   });
   if (!is_plain) return std::nullopt;
-  name_words();
+  if (!name_words()) return std::nullopt;
   collect_events();
   hash128 all;
   all.mix(std::uint64_t{1});  // no graph begins so
   for (const location_index word : names_.words) mix_word(all, word);
   hash128 plains;
   for_each_plain([&](const plain_record& each) { mix_plain(plains, each); });
-  for_each_end([&](std::uintptr_t begin, const origin& end) {
+  for_each_end([&](const occupant& ended, const origin& end) {
     hash128 of;
-    of.mix(renamed(begin));
+    of.mix(renamed(ended.begin));
+    of.mix(ended.end - ended.begin);
     of.mix(event_name(end.thread, end.event));
     plains.add(of);
   });
@@ -402,14 +423,16 @@ std::optional<hash128> equal_futures::key() {
   }
   mix_rest_of(all, of_.client_memory_.begin, of_.client_memory_.size);
   hash128 states;
-  for (const state_entry& each : of_.states_) {
-    if (each.object == nullptr) continue;
+  for (const room_for_state& each : of_.rooms_) {
+    const bool has_ended = each.owner < of_.count_ && of_.threads_[each.owner].now == status::ended;
+    if (!each.is_taken || has_ended) continue;
     hash128 of;
-    of.mix(renamed(reinterpret_cast<std::uintptr_t>(each.object)));
-    mix_rest_of(of, each.object, each.kind->size);
+    of.mix(renamed(reinterpret_cast<std::uintptr_t>(each.begin)));
+    mix_rest_of(of, each.begin, each.kind->size);
     states.add(of);
   }
   all.mix(states);
+  all.mix(of_.times_back_);
   all.mix(of_.barriers_lost_ ? 1 : 0);
   if (of_.conflicts_->counts_what_is_left) {
     all.mix(of_.spurious_left_ * 256U + std::min(of_.sleeps_, of_.settings_.spurious_wakes + 1));

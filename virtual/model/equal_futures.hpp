@@ -25,6 +25,8 @@ class equal_futures {
   /// Returns the key of the state in which the execution is, between two steps; nothing if what is
   /// known does not suffice.
   std::optional<hash128> key();
+  /// Called after each step of a thread.
+  void note_step(thread_index which);
   /// Called where a thread has fallen asleep, for the states behind a wake for no reason.
   void note_sleep(thread_record& of);
 
@@ -33,11 +35,11 @@ class equal_futures {
   [[nodiscard]] std::uint64_t name_of_deadline(std::size_t which);
   void mix_bytes(hash128& all, const std::byte* from, std::size_t count);
   void mix_rest_of(hash128& all, const void* object, std::size_t size);
-  void name_words();
+  [[nodiscard]] bool name_words();
   [[nodiscard]] bool is_news(thread_index thread, std::uint16_t event) const;
   template <class Visit>
   void for_each_use(const clock& of, Visit visit) const;
-  [[nodiscard]] bool is_on_stack_of(thread_index thread, std::uintptr_t address) const;
+  [[nodiscard]] bool is_off_stack_of(thread_index thread, std::uintptr_t address) const;
   template <class Visit>
   void for_each_plain(Visit visit) const;
   template <class Visit>
@@ -61,6 +63,7 @@ class equal_futures {
   void mix_marks(hash128& all, const thread_record& of);
 
   execution& of_;
+  std::vector<std::uint64_t> codes_;  ///< after each step, of the execution before this one too
   renaming names_;
   std::vector<read_before> reads_;
   std::vector<std::pair<std::uintptr_t, std::uintptr_t>> named_parts_;

@@ -30,12 +30,13 @@ struct client_room {
   void* memory = nullptr;
   std::size_t room = 0;
   std::size_t used = 0;  ///< 0 if there is no client in it
+  bool is_not_all = false;
 };
 thread_local client_room room_of_client;
 
 stretch memory_of(const client& which) {
   const void* const begin = dynamic_cast<const void*>(&which);
-  if (begin != room_of_client.memory) return {};
+  if (begin != room_of_client.memory || room_of_client.is_not_all) return {};
   return {.begin = begin, .size = room_of_client.used};
 }
 
@@ -47,7 +48,10 @@ void* client::operator new(std::size_t size) {
 
 void* client::operator new(std::size_t size, std::align_val_t alignment) {
   client_room& room = room_of_client;
-  if (room.used != 0 || alignment > alignment_of_room) return ::operator new(size, alignment);
+  if (room.used != 0 || alignment > alignment_of_room) {
+    room.is_not_all = true;
+    return ::operator new(size, alignment);
+  }
   if (room.room < size) {
     ::operator delete(std::exchange(room.memory, nullptr), alignment_of_room);
     room.memory = ::operator new(size, alignment_of_room);
@@ -65,6 +69,7 @@ void client::operator delete(void* memory) noexcept {
 void client::operator delete(void* memory, std::align_val_t alignment) noexcept {
   if (memory != room_of_client.memory) return ::operator delete(memory, alignment);
   room_of_client.used = 0;
+  room_of_client.is_not_all = false;
 }
 
 execution*& execution::current() noexcept {
@@ -126,6 +131,7 @@ void execution::reset() {
     each.history = {};
     each.events = 0;
     each.created = 0;
+    each.codes.clear();
     each.last_change = 0;
     each.now = status::ended;
     each.timed_out = false;
@@ -172,6 +178,7 @@ void execution::reset() {
   previous_.reset();
   client_memory_ = {};
   forgets_past_ = false;
+  times_back_ = 0;
   has_opaque_data_ = false;
   learned_.reset();
   has_symmetry_ = false;

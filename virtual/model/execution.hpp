@@ -365,6 +365,9 @@ class execution : private execution_state {
   // futex.cpp
   [[nodiscard]] bool sleeps_free(location_index on) const;
   sleep_end sleep_or_spin(const futex_wait& of, std::source_location where);
+  std::optional<std::uint32_t> requeue_now(location_index from, std::uint64_t expected,
+                                           std::uint32_t count, std::uint32_t move,
+                                           location_index to, std::source_location where);
   void look_as_kernel(const futex_wait& of);
   [[nodiscard]] std::optional<message_index> find_expected(const futex_wait& of, bool newest,
                                                            std::source_location where);

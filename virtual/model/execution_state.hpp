@@ -115,6 +115,7 @@ class execution_state {
   std::optional<hash128> previous_;
   stretch client_memory_;  ///< nothing if it is another one in each execution
   bool forgets_past_ = false;
+  std::uint64_t times_back_ = 0;  ///< that a thread's code was where it had been before
   bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;

@@ -276,7 +276,10 @@ std::uint32_t execution::wake(const futex_wake& of, std::source_location where) 
 std::optional<std::uint32_t> execution::requeue(const word_place& from, std::uint64_t expected,
                                                 std::uint32_t count, std::uint32_t move,
                                                 const word_place& to, std::source_location where) {
-  return requeue(find_word(from, where), expected, count, move, find_word(to, where), where);
+  learn_beside_waiters(&word_users::counters, find_word(from, where));
+  learn_beside_waiters(&word_users::sleepers, find_word(to, where));
+  step_point({.does = upcoming::other});
+  return requeue_now(find_word(from, where), expected, count, move, find_word(to, where), where);
 }
 
 std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64_t expected,
@@ -285,6 +288,12 @@ std::optional<std::uint32_t> execution::requeue(location_index from, std::uint64
   learn_beside_waiters(&word_users::counters, from);
   learn_beside_waiters(&word_users::sleepers, to);
   step_point({.does = upcoming::other});
+  return requeue_now(from, expected, count, move, to, where);
+}
+
+std::optional<std::uint32_t> execution::requeue_now(location_index from, std::uint64_t expected,
+                                                    std::uint32_t count, std::uint32_t move,
+                                                    location_index to, std::source_location where) {
   check_alive(from, where);
   note_newest(from);
   note_queue(memory_.at(from).lies.address, queue_use::takes);

@@ -36,6 +36,7 @@ void memory::mix_messages(hash128& all, const view& of, const renaming& names,
 
 void memory::mix_view(hash128& all, const view& of, const renaming& names,
                       const renaming::common& known) const {
+  mix_ended(all, of, names);
   mix_messages(all, of, names, &known);
   names.mix(all, of.happened, known.happened);
 }
@@ -101,6 +102,54 @@ void sequential_order::mix_future(hash128& all, const renaming& names, const mem
   }
 }
 
+/// Mixes the last operation of each thread that a clock covers, unless it happens before.
+void sequential_order::mix_last(hash128& all, const renaming& names, const clock& of,
+                                const clock& happened) const {
+  for (std::size_t i = 0; i < names.threads; ++i) {
+    const auto& operations = threads_[i].all;
+    const auto last = std::find_if(operations.rbegin(), operations.rend(),
+                                   [&](const numbered& each) { return each.event <= of.of[i]; });
+    const bool is_known = last == operations.rend() || last->event < happened.of[i];
+    const auto place = is_known ? names.kept.end() : std::ranges::find(names.kept, last->which);
+    all.mix(static_cast<std::uint64_t>(place - names.kept.begin()));
+  }
+}
+
+/// The accesses to the word that a fence with such a view comes after.
+void sequential_order::join_accesses(clock& to, const coherence_point& at,
+                                     const location& of) const {
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    for (const numbered& each : threads_[i].all) {
+      const operation& access = operations_[each.which];
+      if (access.is_fence || access.where != at.where) continue;
+      if (of.position[access.which] >= (access.writes ? at.writes : at.reads)) continue;
+      to.of[i] = std::max(to.of[i], each.event);
+    }
+  }
+}
+
+/// Mixes the operations that a later fence comes after because of words that have ended.
+void memory::mix_ended(hash128& all, const view& of, const renaming& names,
+                       bool is_joined_with_clock) const {
+  if (order_.is_free(true)) return;
+  clock before;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const location& at = locations_[i];
+    if (at.is_alive) continue;
+    const std::size_t place = at.position[of.oldest[i]];
+    const coherence_point point{.where = static_cast<location_index>(i),
+                                .writes = place + (of.has_read[i] ? 1 : 0),
+                                .reads = place};
+    for (std::size_t j = 0; j < point.writes; ++j) {
+      const message& each = at.messages[at.order[j]];
+      before.join(each.written_at);
+      if (j < point.reads) before.join(each.read_at);
+    }
+    order_.join_accesses(before, point, at);
+  }
+  order_.mix_last(all, names, before, is_joined_with_clock ? of.happened : clock{});
+}
+
 /// Mixes which fences a clock covers: of each thread, the last one counts.
 void sequential_order::mix_last_fences(hash128& all, const renaming& names, const clock& of) const {
   for (std::size_t i = 0; i < names.threads; ++i) {
@@ -128,8 +177,10 @@ void memory::mix_orders(hash128& all, const renaming& names,
   if (!has_asymmetric_) return;
   for (std::size_t i = 0; i < names.threads; ++i) {
     mix_messages(all, known_at_fence_[i], names, &all_know);
+    mix_ended(all, known_at_fence_[i], names, false);
   }
   mix_messages(all, known_to_heavy_, names, &all_know);
+  mix_ended(all, known_to_heavy_, names, false);
 }
 
 }  // namespace lockyard::model

@@ -103,6 +103,8 @@ struct knowledge {
   /// The oldest message of each location that a thread which waited may still read. This binds
   /// the reads of that thread alone: nothing happens before because of it.
   std::array<message_index, max_locations> refreshed{};
+
+  bool operator==(const knowledge&) const = default;
 };
 
 /// How a thread is about to access a word.
@@ -209,6 +211,8 @@ class memory {
   /// Mix what a view holds, as far as it goes beyond what is known.
   void mix_messages(hash128& all, const view& of, const renaming& names,
                     const renaming::common* known = nullptr) const;
+  void mix_ended(hash128& all, const view& of, const renaming& names,
+                 bool is_joined_with_clock = true) const;
   void mix_view(hash128& all, const view& of, const renaming& names,
                 const renaming::common& known) const;
   [[nodiscard]] bool has_fences() const noexcept { return order_.has_fences(); }

@@ -88,7 +88,8 @@ struct thread_record {
   boost::context::detail::fcontext_t context = nullptr;
   knowledge known;
   hash128 history;
-  calling_code caller;  ///< at its last operation
+  calling_code caller;               ///< at its last operation
+  std::vector<std::uint64_t> codes;  ///< at the end of each step, if states are to be merged
   std::uint16_t events = 0;
   std::uint16_t created = 0;
   status now = status::ended;

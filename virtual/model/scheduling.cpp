@@ -63,6 +63,7 @@ execution::stepped execution::step(const gate& goes_on) {
       if ((next->defers >> i & 1U) != 0) defer(threads_[i]);
     }
     take(*next);
+    if (forgets_past()) futures_.note_step(next->thread);
     if (reduces()) wake_after_step(next->thread);
     // An execution that has learned something goes on: it may learn more.
     if (is_redundant_ && verdict_ == verdict::passed) return stepped::cut;

@@ -69,6 +69,8 @@ class sequential_order {
 
   /// Keeps what a later cycle may need, and mixes it (equal_futures.cpp).
   void keep(renaming& names, const memory& in) const;
+  void mix_last(hash128& all, const renaming& names, const clock& of, const clock& happened) const;
+  void join_accesses(clock& to, const coherence_point& at, const location& of) const;
   void mix_last_fences(hash128& all, const renaming& names, const clock& of) const;
   void mix_future(hash128& all, const renaming& names, const memory& in) const;
 

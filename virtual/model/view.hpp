@@ -25,6 +25,7 @@ inline constexpr unsigned writes_in_every_order = 125;
 struct clock {
   std::array<std::uint16_t, max_threads> of{};
 
+  bool operator==(const clock&) const = default;
   void join(const clock& other) noexcept {
     for (std::size_t i = 0; i < of.size(); ++i) of[i] = std::max(of[i], other.of[i]);
   }
@@ -43,6 +44,8 @@ struct view {
   std::array<message_index, max_locations> oldest{};
   std::bitset<max_locations> has_read;  ///< whether the oldest one was read, or written only
   clock happened;
+
+  bool operator==(const view&) const = default;
 };
 
 }  // namespace lockyard::model

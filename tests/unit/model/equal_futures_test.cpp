@@ -24,9 +24,10 @@ using std::memory_order;
 
 constexpr auto rlx = memory_order::relaxed;
 
+/// Only the last read of each thread counts, so that many pasts have one future.
 result search_with(const program& of, settings how, bool forgets_past) {
   how.forgets_past = forgets_past;
-  return search_of(of, {.how = how, .workers = 1, .memory_bytes = std::size_t{1} << 28U});
+  return search_of(of, {.how = how, .workers = 1, .memory_bytes = std::size_t{1} << 28U}, 1);
 }
 
 /// Returns the number of programs with fewer executions.
@@ -106,9 +107,11 @@ class list_with_memory : public client_of_two {
  public:
   using client_of_two::client_of_two;
   void thread(unsigned index) override {
-    lock_.lock();
-    list_.write(list_.read() + static_cast<char>('a' + index));
-    lock_.unlock();
+    for (const char what : {'a', 'b'}) {
+      lock_.lock();
+      list_.write(list_.read() + static_cast<char>(what + 2 * index));
+      lock_.unlock();
+    }
   }
   void finish() override { outcomes_.insert(list_.read()); }
 
@@ -139,12 +142,126 @@ class variable_on_stack : public client_of_two {
   std::array<word<unsigned>, 2> said_{};
 };
 
+constexpr auto any = [](unsigned) { return true; };
+
+unsigned look_at(const word<unsigned>& at) {
+  return model::await(at, any, rlx, wait_policies::busy{});
+}
+
+/// A fence comes after what the thread has read of a word that has ended since.
+class fence_after_end : public client {
+ public:
+  explicit fence_after_end(std::set<std::string>& outcomes)
+      : outcomes_{outcomes}, ends_{::new(place_) word<unsigned>{0}} {}
+  [[nodiscard]] unsigned threads() const override { return 4; }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      look_at(*ends_);
+      done_.fetch_add(1, memory_order::release);
+      model::fence(memory_order::seq_cst);
+      read_.store(stays_.load(rlx), rlx);
+    } else if (index == 1) {
+      ends_->store(1, rlx);
+      done_.fetch_add(1, memory_order::release);
+    } else if (index == 2) {
+      stays_.store(1, rlx);
+      model::fence(memory_order::seq_cst);
+      old_.store(ends_->load(rlx), rlx);
+      done_.fetch_add(1, memory_order::release);
+    } else {
+      model::await(done_, equals{3}, memory_order::acquire, wait_policies::busy{});
+      ends_->~word();
+    }
+  }
+  void finish() override {
+    outcomes_.insert(std::to_string(read_.load(rlx)) + std::to_string(old_.load(rlx)));
+  }
+
+ private:
+  std::set<std::string>& outcomes_;
+  alignas(word<unsigned>) std::byte place_[sizeof(word<unsigned>)];
+  word<unsigned>* ends_;
+  word<unsigned> stays_{0};
+  word<unsigned> done_{0};
+  word<unsigned> read_{2};
+  word<unsigned> old_{2};
+};
+
+/// An access comes after a fence whose thread has read a message that no thread may read any more.
+class fence_below_floor : public client {
+ public:
+  explicit fence_below_floor(std::set<std::string>& outcomes) : outcomes_{outcomes} {}
+  [[nodiscard]] unsigned threads() const override { return 3; }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      fenced_.store(1, rlx);
+      model::fence(memory_order::seq_cst);
+      look_at(passed_);
+      model::await(passed_, equals{1}, rlx, wait_policies::busy{});
+    } else if (index == 1) {
+      passed_.store(1, rlx);
+    } else {
+      model::await(passed_, equals{1}, rlx, wait_policies::busy{});
+      passed_.load(memory_order::seq_cst);
+      read_.store(fenced_.load(memory_order::seq_cst), rlx);
+    }
+  }
+  void finish() override { outcomes_.insert(std::to_string(read_.load(rlx))); }
+
+ private:
+  std::set<std::string>& outcomes_;
+  word<unsigned> passed_{0};
+  word<unsigned> fenced_{0};
+  word<unsigned> read_{2};
+};
+
+template <class Client>
+void expect_same_outcomes() {
+  std::array<std::set<std::string>, 2> outcomes;
+  for (const bool forgets_past : {false, true}) {
+    std::set<std::string>& all = outcomes[forgets_past ? 1 : 0];
+    const settings how{.forgets_past = forgets_past};
+    explore([&] { return std::make_unique<Client>(all); }, {.how = how, .workers = 1});
+  }
+  EXPECT_EQ(outcomes[0], outcomes[1]);
+}
+
+TEST(EqualFutures, depend_on_the_order_of_fences) {
+  expect_same_outcomes<fence_after_end>();
+  expect_same_outcomes<fence_below_floor>();
+}
+
+/// One thread sleeps forever, and the other one never comes out of its loop.
+class endless_client : public client {
+ public:
+  [[nodiscard]] unsigned threads() const override { return 2; }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      model::wait(sleeps_, 0);
+      return;
+    }
+    for (unsigned expected = 0; !taken_.compare_exchange_strong(expected, 1, rlx, rlx);) {
+      expected = 0;
+    }
+  }
+
+ private:
+  word<std::uint32_t> sleeps_{0};
+  word<unsigned> taken_{1};
+};
+
+TEST(EqualFutures, do_not_hide_a_loop_without_an_end) {
+  const found by = explore([] { return std::make_unique<endless_client>(); }, {.workers = 1});
+  EXPECT_FALSE(by.passed() && by.bounded.empty());
+}
+
 TEST(EqualFutures, depend_on_the_memory_of_the_client) {
   EXPECT_EQ(outcomes_of<list_in_client>(), (std::set<std::string>{"ab", "ba"}));
 }
 
 TEST(EqualFutures, depend_on_data_with_memory_of_its_own) {
-  EXPECT_EQ(outcomes_of<list_with_memory>(), (std::set<std::string>{"ab", "ba"}));
+  EXPECT_EQ(outcomes_of<list_with_memory>(),
+            (std::set<std::string>{"abcd", "acbd", "acdb", "cabd", "cadb", "cdab"}));
 }
 
 TEST(EqualFutures, depend_on_variables_on_the_stacks) {

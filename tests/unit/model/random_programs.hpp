@@ -76,9 +76,13 @@ struct equals {
   bool operator()(unsigned value) const noexcept { return value == wanted; }
 };
 
+inline constexpr std::size_t most_reads = 5;
+
 class random_client : public client {
  public:
-  random_client(const program& of, std::set<outcome>& outcomes) : of_{of}, outcomes_{outcomes} {}
+  /// An outcome has the last `kept` reads of each thread.
+  random_client(const program& of, std::set<outcome>& outcomes, std::size_t kept = most_reads)
+      : of_{of}, outcomes_{outcomes}, kept_{kept} {}
 
   [[nodiscard]] unsigned threads() const override { return static_cast<unsigned>(of_.size()); }
   [[nodiscard]] unsigned symmetry_class(unsigned index) const override {
@@ -87,7 +91,7 @@ class random_client : public client {
 
   void thread(unsigned index) override {
     std::size_t slot = 0;
-    for (const instruction& each : of_[index]) read_[index][slot++] = run(each);
+    for (const instruction& each : of_[index]) read_[index][slot++ % kept_] = run(each);
   }
 
   /// Which of the threads with one list has read what does not count.
@@ -207,7 +211,8 @@ class random_client : public client {
   std::array<word<unsigned>, words> words_{};
   std::array<plain_data<unsigned>, words> plain_{};
   model::abstract_lock lock_;
-  std::array<std::array<unsigned, 5>, 4> read_{};
+  std::size_t kept_;
+  std::array<std::array<unsigned, most_reads>, 4> read_{};
 };
 
 class generator {
@@ -355,10 +360,10 @@ struct result {
   found by;
 };
 
-inline result search_of(const program& of, plan by) {
+inline result search_of(const program& of, plan by, std::size_t kept = most_reads) {
   result all;
   by.on_begin = [&all] { all.outcomes.clear(); };
-  all.by = explore([&] { return std::make_unique<random_client>(of, all.outcomes); }, by);
+  all.by = explore([&] { return std::make_unique<random_client>(of, all.outcomes, kept); }, by);
   return all;
 }
 
