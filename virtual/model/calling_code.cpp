@@ -11,7 +11,6 @@
 #include "execution.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace lockyard::model {
@@ -60,19 +59,10 @@ extern "C" [[gnu::used]] execution* lockyard_model_note_caller(
   return now;
 }
 
-namespace {
-
-[[gnu::noinline]] void clear_below() noexcept {
-  std::array<std::byte, 1024> dead;  // NOLINT(*-member-init): that is what follows
-  explicit_bzero(dead.data(), dead.size());
-}
-
-}  // namespace
-
 /// Clears what the call has left: it would lie in unused parts of later frames, and make states
 /// differ that are the same.
 extern "C" [[gnu::used]] void lockyard_model_leave() noexcept {
-  if (execution::current()->forgets_past()) clear_below();
+  execution::current()->end_call();
 }
 
 std::uint64_t equal_futures::renamed(std::uint64_t value) {

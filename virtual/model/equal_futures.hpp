@@ -25,6 +25,8 @@ class equal_futures {
   /// Returns the key of the state in which the execution is, between two steps; nothing if what is
   /// known does not suffice.
   std::optional<hash128> key();
+  /// Called where the next execution does not begin with steps of the last one.
+  void begin_part() { codes_.clear(); }
   /// Called after each step of a thread.
   void note_step(thread_index which);
   /// Called where a thread has fallen asleep, for the states behind a wake for no reason.

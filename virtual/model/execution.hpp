@@ -77,6 +77,11 @@ class execution : private execution_state {
   [[nodiscard]] bool forgets_past() const noexcept { return forgets_past_; }
   /// What the code of the running thread goes on with: registers, and the stack that begins behind.
   void note_caller(const std::uint64_t* saved) noexcept;
+  void end_call() const noexcept {
+    if (forgets_past_) clear_dead_stack();
+  }
+  /// The next execution does not begin with steps of the last one.
+  void begin_part() { futures_.begin_part(); }
 
   /// Runs the client from its beginning with the choices of `by`. False if the gate ended it.
   bool run(const std::function<std::unique_ptr<client>()>& make, choices& by, const gate& goes_on);
