@@ -228,6 +228,30 @@ def test_passes_a_program_in_c(check: Callable[..., Outcome]) -> None:
     assert (found["verdict"], found["coverage"], found["threads"]) == ("passed", "exhaustive", 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("variant.c", '#include "message.h"\n'),
+        ("variant.cpp", '#include "count.h"\n'),
+        ("macro.cpp", "#define MAIN int main()\nMAIN { return 0; }\n"),
+        ("old.c", "main(count, texts) int count; char** texts; { return 0; }\n"),
+    ],
+)
+def test_finds_a_main_that_is_not_spelled_out(
+    check: Callable[..., Outcome], tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / "message.h").write_text(MESSAGE.replace("ORDER", "release"))
+    (tmp_path / "count.h").write_text(COUNT.replace("STEP", "++count"))
+    checked = check(name, text)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_refuses_a_program_in_c_without_main(check: Callable[..., Outcome]) -> None:
+    checked = check("part.c", "int part(void) { return 0; }\n")
+    assert checked.returncode == 2
+    assert "does not link, so nothing was checked" in checked.stderr
+
+
 def test_shows_lanes_and_edges_of_a_failing_program(check: Callable[..., Outcome]) -> None:
     checked = check("message.c", MESSAGE.replace("ORDER", "relaxed"))
     assert checked.returncode == 4, checked.stderr

@@ -50,14 +50,6 @@ class Wanted:
         return (self.client,) if self.client else tuple(each.type_name for each in self.locks)
 
     @property
-    def program(self) -> str:
-        """Returns the client's file if it is a program with main(); otherwise nothing."""
-        if not self.client:
-            return ""
-        source = Path(self.client).read_text(errors="replace")
-        return self.client if MAIN.search(COMMENTS.sub(" ", source)) else ""
-
-    @property
     def sources(self) -> tuple[str, ...]:
         """Returns the source files among the flags, which are compiled like the rest."""
         return tuple(each for each, is_source in self._marked_flags if is_source)
@@ -89,10 +81,14 @@ class Wanted:
         return shlex.join(words)
 
 
-def text(wanted: Wanted) -> str:
+def defines_main(source: str) -> bool:
+    return MAIN.search(COMMENTS.sub(" ", source)) is not None
+
+
+def text(wanted: Wanted, program: str) -> str:
     """Writes the module. A line of the user's own words names the option that it came from."""
-    if wanted.program:
-        return _program(wanted.program)
+    if program:
+        return _program(program)
     origin = _quoted(str(wanted))
     files = [wanted.client] if wanted.client else [each.header for each in wanted.locks]
     types = [CLIENT] if wanted.client else [each.type_name for each in wanted.locks]

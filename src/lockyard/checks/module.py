@@ -11,6 +11,7 @@ import hashlib
 import re
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,11 +102,11 @@ class Build:
         started = time.monotonic()
         self._need_gcc()
         source = place / glue.NAME
-        source.write_text(glue.text(self.wanted))
+        source.write_text(glue.text(self.wanted, self.program))
         made = [self._compiled(place / "module", source, CXX)]
-        if program := self.wanted.program:
+        if self.program:
             language = C if self.wanted.is_c else CXX
-            made.append(self._compiled(place / "program", Path(program).resolve(), language))
+            made.append(self._compiled(place / "program", Path(self.program).resolve(), language))
         for number, each in enumerate(self.wanted.sources):
             language = C if each.endswith(".c") else CXX
             made.append(self._compiled(place / f"source{number}", Path(each).resolve(), language))
@@ -129,6 +130,28 @@ class Build:
         say(f"{self.wanted}: compiled in {time.monotonic() - started:.1f} s")
         return kept
 
+    @cached_property
+    def program(self) -> str:
+        """Returns the client's file if it is a program with main(); otherwise nothing. The function
+        may come from another file, or from a macro."""
+        client = self.wanted.client
+        if not client or self.wanted.is_c:
+            return client
+        if glue.defines_main(Path(client).read_text(errors="replace")):
+            return client
+        return client if glue.defines_main(self._preprocessed(Path(client), CXX)) else ""
+
+    def _preprocessed(self, source: Path, language: tuple[str, str]) -> str:
+        name, standard = language
+        theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
+        ours = [*self._searched, *theirs, *self.wanted.options]
+        return self._ran([standard, *ours, "-E", "-x", name, str(source)]).said
+
+    @property
+    def _searched(self) -> list[str]:
+        include = self.recipe.include
+        return ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
+
     def _need_gcc(self) -> None:
         """Refuses Clang: it instruments only the accesses that its optimisations leave, and has no
         counterpart of some options in visible.txt."""
@@ -143,8 +166,7 @@ class Build:
         name, standard = language
         theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
         flags = self.wanted.options
-        include = self.recipe.include
-        ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
+        ours = self._searched
         visible = [f"@{self.recipe.visible}", *(() if language == C else VISIBLE_CXX)]
         # Otherwise no two builds have the same code.
         ours.append(f"-fdebug-prefix-map={made.parent}=.")
@@ -167,8 +189,9 @@ class Build:
         if not done.succeeded:
 
             def own_text() -> str:
-                read = self._ran([standard, *ours, *theirs, *flags, "-E", "-x", name, str(source)])
-                return type_names.own_text(read.said, [include])
+                return type_names.own_text(
+                    self._preprocessed(source, language), [self.recipe.include]
+                )
 
             raise glue.refusal(self.wanted, done.said, own_text)
         if said := UNUSED.sub("", done.said):
@@ -205,7 +228,9 @@ class Build:
             [
                 "-shared",
                 "-Wl,-z,now",
-                "-Wl,-Bsymbolic",  # its main() is its own
+                # Its main() is its own, not the checker's.
+                "-Wl,-Bsymbolic",
+                *(["-Wl,--require-defined=main"] if self.program else []),
                 f"-Wl,@{self.recipe.wrapped}",
                 *(str(each.assembler) for each in made),
                 *("-o", str(module)),
