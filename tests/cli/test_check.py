@@ -146,7 +146,7 @@ def test_refuses_an_execution_that_there_is_no_more(
         (("--bound", "-1", "--all"), "--bound -1: must be from 1"),
         (("--bound", "all", "--all"), "--bound all: must be from 1"),
         (("--threads", "0", "--all"), "--threads 0: must be from 1"),
-        (("--threads", "9", "--all"), "--threads 9: must be from 1"),
+        (("--threads", "10", "--all"), "--threads 10: must be from 1"),
         (("--acquisitions", "0", "--all"), "--acquisitions 0: must be from 1"),
         (("--seconds", "0", "--all"), "--seconds 0: must be more than 0"),
         (("--seconds", "nan", "--all"), "--seconds nan: must be more than 0"),

@@ -118,7 +118,7 @@ TEST(Check, a_client_without_threads_or_with_too_many_fails) {
   for (const unsigned threads : {0U, check::max_threads + 1}) {
     const auto result = check::explore(maker<told<std::memory_order_seq_cst>>(threads));
     EXPECT_EQ(result.kind(), check::verdict::assertion) << result;
-    EXPECT_EQ(result.reason(), "the client has 1 to 8 threads");
+    EXPECT_EQ(result.reason(), "the client has 1 to 9 threads");
   }
 }
 

@@ -178,22 +178,12 @@ model::client_size size_of(const json& job, const model::client_size& usual) {
           .lock_has = usual.lock_has};
 }
 
-/// As little bounded as the engine permits. A loop that does something in each turn wakes for no
-/// reason without an end, so these wakes stay counted.
-model::settings without_bounds(model::settings how) {
-  how.preemptions.reset();
-  how.old_reads.reset();
-  how.spurious_wakes = std::max(how.spurious_wakes, 1U);
-  how.timeouts = how.short_spins = model::most_timeouts;
-  return how;
-}
-
 plan plan_of(const json& job, const checked_client& of) {
   plan by{.how = of.settings_in(size_of(job, of.size))};
   if (const auto bound = job.find("preemptions"); bound != job.end() && !bound->is_null()) {
     const int most = bound->get<int>();
     if (most < 0) {
-      by.how = without_bounds(by.how);
+      by.how = model::unbounded(by.how);
     } else {
       by.how.preemptions = static_cast<unsigned>(most);
     }

@@ -151,8 +151,7 @@ std::vector<checked_client> other_clients() {
        .of = group::client,
        .summary = "the lock of the parking lot's buckets",
        .make = &model::exclusion_of<lockyard::detail::bucket_lock<model::model>>,
-       .size = {.threads = 3, .lock_has = model::symmetry::of_names},
-       .how = {.preemptions = 3}},
+       .size = {.threads = 3, .lock_has = model::symmetry::of_names}},
       {.name = "bucket_lock_real_time",
        .of = group::client,
        .summary = "the same where the first thread has a real-time policy",
@@ -196,7 +195,7 @@ std::vector<checked_client> other_clients() {
        .summary = "biased_mutex: a thread gets the bias again after a revocation",
        .make = &model::exclusion_of<eager_biased_mutex>,
        .size = {.threads = 2, .acquisitions = 3, .lock_has = model::symmetry::of_names},
-       .how = {.preemptions = 2, .spurious_wakes = 0}},
+       .how = {.spurious_wakes = 0}},
       {.name = "biased_mutex_moves_on",
        .of = group::client,
        .summary = "biased_mutex: the bias goes from thread to thread, and one gives up",
@@ -209,7 +208,7 @@ std::vector<checked_client> other_clients() {
        .summary = "a biased_mutex in the memory of another one, which its next owner has ended",
        .make = &client_of<biased_reuse_client<eager_biased_mutex>>,
        .size = {.threads = 3},
-       .how = {.preemptions = 3, .timeouts = 1}},
+       .how = {.timeouts = 1}},
       {.name = "biased_mutex_fences",
        .of = group::client,
        .summary = "biased_mutex where the kernel has no membarrier, so that no thread has the bias",
@@ -220,8 +219,7 @@ std::vector<checked_client> other_clients() {
        .of = group::client,
        .summary = "shared_memory_mutex whose first owner dies; the others hear of it once",
        .make = &client_of<dying_owner_client>,
-       .size = {.threads = 3},
-       .how = {.preemptions = 2}},
+       .size = {.threads = 3}},
       {.name = "seqlock",
        .of = group::client,
        .summary = "a sequence lock: no reader takes half a write",
@@ -254,52 +252,55 @@ constexpr auto asymmetric = release_fence::asymmetric;
 /// The parking lot, and the mutex in it. None wakes for no reason, for the size of the search.
 std::vector<checked_client> parking_clients() {
   using model::barriers;
-  const auto client = [](std::string_view name, std::string_view summary, maker make,
-                         model::client_size size, model::settings how) {
-    how.spurious_wakes = 0;
-    return checker::client(name, summary, make, size, how);
-  };
-  constexpr model::settings one_sleeps{.preemptions = 1, .timeouts = 0, .short_spins = 1};
-  constexpr model::settings two_sleep{.preemptions = 0, .timeouts = 0};
+  constexpr model::settings one_sleeps{.spurious_wakes = 0, .timeouts = 0, .short_spins = 1};
   return {
       client("parking_lot", "the parking lot with its real guard; 1 preemption, 1 early time-out",
              &client_of<parking_lot_client<with_real_guard>>, {.threads = 3},
-             {.preemptions = 1, .timeouts = 1}),
-      client("mutex_held", "mutex with two waiters, one of which sleeps; 1 preemption",
+             {.preemptions = 1, .spurious_wakes = 0, .timeouts = 1}),
+      client("mutex_held", "mutex with two waiters, one of which sleeps",
              held_mutex<releases, waits, waits>, {.threads = 3}, one_sleeps),
       client("mutex_held_both", "mutex with two waiters that sleep; no preemption",
-             held_mutex<releases, waits, waits>, {.threads = 3}, two_sleep),
+             held_mutex<releases, waits, waits>, {.threads = 3},
+             {.preemptions = 0, .spurious_wakes = 0, .timeouts = 0}),
       client("mutex_comes_back", "mutex whose owner comes back; two waiters, one of which sleeps",
              held_mutex<comes_back, waits, waits>, {.threads = 3},
-             {.preemptions = 0, .timeouts = 0, .short_spins = 1}),
+             {.preemptions = 0, .spurious_wakes = 0, .timeouts = 0, .short_spins = 1}),
       client("mutex_gives_up", "mutex with a waiter that gives up; no preemption",
              held_mutex<releases, waits_a_while, waits>, {.threads = 3},
-             {.preemptions = 0, .timeouts = 1, .short_spins = 1}),
+             {.preemptions = 0, .spurious_wakes = 0, .timeouts = 1, .short_spins = 1}),
       client("mutex_hands_on", "mutex whose owner comes back, and a waiter that gives up",
-             held_mutex<comes_back, waits_a_while>, {.threads = 2},
-             {.preemptions = 2, .timeouts = 1, .short_spins = 1}),
+             held_mutex<comes_back, waits_a_while>, {.threads = 2}, model::unbounded()),
       client("byte_mutex_comes_back", "byte_mutex whose owner comes back; two waiters",
              held_byte_mutex<comes_back, waits, waits>, {.threads = 3},
-             {.preemptions = 1, .timeouts = 0, .short_spins = 2}),
+             {.spurious_wakes = 0, .timeouts = 0, .short_spins = 2}),
       client("byte_mutex_gives_up", "byte_mutex whose owner comes back; a waiter may give up",
              held_byte_mutex<comes_back, waits_a_while, waits>, {.threads = 3},
-             {.preemptions = 1, .timeouts = 1, .short_spins = 1}),
+             {.spurious_wakes = 0, .timeouts = 1, .short_spins = 1}),
       client("mutex_barrier_lost", "mutex with a waiter; barriers become unavailable",
-             held_mutex<releases, waits>, {.threads = 2}, {.asymmetric = barriers::may_be_lost}),
-      client(
-          "mutex_barriers_lost", "mutex with two waiters; the same; no preemption",
-          held_mutex<releases, waits, waits>, {.threads = 3},
-          {.preemptions = 0, .timeouts = 0, .short_spins = 1, .asymmetric = barriers::may_be_lost}),
-      client(
-          "mutex_barriers_lost_timed", "the same; one waiter gives up",
-          held_mutex<releases, waits_a_while, waits>, {.threads = 3},
-          {.preemptions = 0, .timeouts = 1, .short_spins = 1, .asymmetric = barriers::may_be_lost}),
+             held_mutex<releases, waits>, {.threads = 2},
+             {.spurious_wakes = 0, .asymmetric = barriers::may_be_lost}),
+      client("mutex_barriers_lost", "mutex with two waiters; the same; no preemption",
+             held_mutex<releases, waits, waits>, {.threads = 3},
+             {.preemptions = 0,
+              .spurious_wakes = 0,
+              .timeouts = 0,
+              .short_spins = 1,
+              .asymmetric = barriers::may_be_lost}),
+      client("mutex_barriers_lost_timed", "the same; one waiter gives up",
+             held_mutex<releases, waits_a_while, waits>, {.threads = 3},
+             {.preemptions = 0,
+              .spurious_wakes = 0,
+              .timeouts = 1,
+              .short_spins = 1,
+              .asymmetric = barriers::may_be_lost}),
       client("two_mutexes", "two mutexes in one bucket; one sleeps; 1 preemption",
-             two_mutexes<asymmetric>, {.threads = 4}, one_sleeps),
-      client("two_mutexes_fences", "the same where both fences are ordinary; no preemption",
              two_mutexes<asymmetric>, {.threads = 4},
-             {.preemptions = 0, .timeouts = 0, .short_spins = 1, .asymmetric = barriers::fences}),
-      client("two_mutexes_full", "the same with a fence in unlock; 1 preemption",
+             {.preemptions = 1, .spurious_wakes = 0, .timeouts = 0, .short_spins = 1}),
+      client(
+          "two_mutexes_fences", "the same where both fences are ordinary", two_mutexes<asymmetric>,
+          {.threads = 4},
+          {.spurious_wakes = 0, .timeouts = 0, .short_spins = 1, .asymmetric = barriers::fences}),
+      client("two_mutexes_full", "the same with a fence in unlock",
              two_mutexes<release_fence::full>, {.threads = 4}, one_sleeps),
   };
 }
@@ -307,8 +308,7 @@ std::vector<checked_client> parking_clients() {
 /// shared_mutex, whose exclusive half is checked with the catalogue's locks.
 template <role... Roles>
 checked_client of_shared_mutex(std::string_view name, std::string_view summary,
-                               model::settings how) {
-  how.spurious_wakes = 0;  // for the size of the search
+                               const model::settings& how) {
   return {.name = name,
           .of = group::client,
           .summary = summary,
@@ -319,29 +319,31 @@ checked_client of_shared_mutex(std::string_view name, std::string_view summary,
 
 std::vector<checked_client> shared_clients() {
   using enum role;
-  constexpr model::settings none{.preemptions = 0, .timeouts = 0};
-  constexpr model::settings two{.preemptions = 2, .timeouts = 1, .short_spins = 1};
+  constexpr auto whole = model::unbounded();
+  constexpr model::settings none{.preemptions = 0, .spurious_wakes = 0, .timeouts = 0};
+  constexpr model::settings late{.spurious_wakes = 0, .timeouts = 1, .short_spins = 1};
   return {
-      of_shared_mutex<reads, writes>("shared_mutex_read_write", "a reader and a writer", {}),
-      of_shared_mutex<reads_a_while, writes_a_while>("shared_mutex_timed", "both may give up", {}),
+      of_shared_mutex<reads, writes>("shared_mutex_read_write", "a reader and a writer", whole),
+      of_shared_mutex<reads_a_while, writes_a_while>("shared_mutex_timed", "both may give up",
+                                                     whole),
       of_shared_mutex<upgrades, reads>("shared_mutex_upgrade", "an upgrade while a reader reads",
-                                       {}),
-      of_shared_mutex<leaves, destroys>("shared_mutex_destroy",
-                                        "a writer ends the lock that a reader has just left", {}),
+                                       whole),
+      of_shared_mutex<leaves, destroys>(
+          "shared_mutex_destroy", "a writer ends the lock that a reader has just left", whole),
       of_shared_mutex<reads, writes, reads>("shared_mutex_readers", "two readers and a writer",
-                                            two),
+                                            whole),
       of_shared_mutex<writes, reads, writes>("shared_mutex_writers", "two writers and a reader",
-                                             two),
+                                             late),
       of_shared_mutex<leaves, writes_a_while, reads>(
-          "shared_mutex_gives_up", "a reader waits behind a writer that may give up", two),
+          "shared_mutex_gives_up", "a reader waits behind a writer that may give up", whole),
       of_shared_mutex<upgrades, upgrades, reads>("shared_mutex_upgrades",
-                                                 "two upgraders and a reader", two),
+                                                 "two upgraders and a reader", late),
       of_shared_mutex<upgrades, writes, holds_upgrade>("shared_mutex_upgrade_write",
-                                                       "upgraders and a writer", two),
+                                                       "upgraders and a writer", late),
       of_shared_mutex<downgrades, reads, writes>("shared_mutex_downgrade",
-                                                 "a downgrade, a reader and a writer", two),
+                                                 "a downgrade, a reader and a writer", late),
       of_shared_mutex<downgrades_halfway, tries_to_read, upgrades>(
-          "shared_mutex_downgrade_halfway", "a downgrade to an upgrader, another, and a try", two),
+          "shared_mutex_downgrade_halfway", "a downgrade to an upgrader, another, and a try", late),
       of_shared_mutex<reads_a_while, writes, writes, reads>("shared_mutex_four",
                                                             "two readers and two writers", none),
   };
@@ -358,10 +360,13 @@ using manual_event = basic_manual_reset_event<model::model>;
 /// where they are small.
 std::vector<checked_client> event_clients() {
   using model::barriers;
-  constexpr model::settings few{
-      .preemptions = 2, .spurious_wakes = 0, .timeouts = 1, .weak_failures = 1};
-  constexpr model::settings fewest{
-      .preemptions = 1, .spurious_wakes = 0, .timeouts = 1, .weak_failures = 1};
+  constexpr auto whole = model::unbounded();
+  constexpr model::settings late{.spurious_wakes = 0, .timeouts = 1, .weak_failures = 1};
+  const auto within = [&late](unsigned preemptions) {
+    model::settings how = late;
+    how.preemptions = preemptions;
+    return how;
+  };
   const auto fenced = [](model::settings how, barriers behaviour) {
     how.asymmetric = behaviour;
     return how;
@@ -370,42 +375,42 @@ std::vector<checked_client> event_clients() {
   const auto manual = &client_of<manual_event_client<manual_event>>;
   return {
       client("event_count", "event_count: a notification for all of two waiters",
-             &client_of<broadcast_client<counting>>, {.threads = 3}, fewest),
+             &client_of<broadcast_client<counting>>, {.threads = 3}, late),
       client("event_count_timed", "the same, and one of them gives up",
-             &client_of<broadcast_client<counting>>, {.threads = 3, .timed = true}, fewest),
+             &client_of<broadcast_client<counting>>, {.threads = 3, .timed = true}, late),
       client("event_count_two", "event_count: waiters for two conditions, one barrier for both",
-             two_conditions, {.threads = 3}, few),
+             two_conditions, {.threads = 3}, within(2)),
       client("event_count_fences", "the same where both fences are ordinary", two_conditions,
-             {.threads = 3}, fenced(fewest, barriers::fences)),
+             {.threads = 3}, fenced(within(1), barriers::fences)),
       client("event_count_lost", "one waiter, if barriers become unavailable",
              &client_of<two_conditions_client<counting, true>>, {.threads = 2},
-             fenced(few, barriers::may_be_lost)),
+             fenced(late, barriers::may_be_lost)),
       client("event_count_lock", "a lock whose waiters sleep by event_count; notified one by one",
              &model::exclusion_of<lock_of_count>, {.threads = 3, .lock_has = model::symmetry::full},
-             few),
+             within(2)),
       client("event_count_lock_timed", "the same, and one gives up",
              &model::exclusion_of<lock_of_count>,
-             {.threads = 3, .timed = true, .lock_has = model::symmetry::full}, few),
+             {.threads = 3, .timed = true, .lock_has = model::symmetry::full}, within(2)),
       client("spinning_event_count", "a lock whose waiters spin, and sleep by event_count",
              &model::exclusion_of<lock_of_spinning_count>,
-             {.threads = 2, .lock_has = model::symmetry::full}, few),
+             {.threads = 2, .lock_has = model::symmetry::full}, whole),
       client("manual_reset_event", "manual_reset_event: two waiters; one gives up", manual,
-             {.threads = 3, .timed = true}, {}),
+             {.threads = 3, .timed = true}, whole),
       client("manual_reset_event_ended", "the same; a waiter ends the event after its wait", manual,
-             {.threads = 2, .destroys = true}, {}),
+             {.threads = 2, .destroys = true}, whole),
       client("manual_reset_event_drained", "the same; reset, and then a look for more work",
-             &client_of<drained_event_client<manual_event>>, {.threads = 2}, {}),
+             &client_of<drained_event_client<manual_event>>, {.threads = 2}, whole),
       client("auto_reset_event", "auto_reset_event as a lock", &model::exclusion_of<lock_of_event>,
-             {.threads = 3, .lock_has = model::symmetry::full}, few),
+             {.threads = 3, .lock_has = model::symmetry::full}, whole),
       client("auto_reset_event_timed", "the same, and one gives up",
              &model::exclusion_of<lock_of_event>,
-             {.threads = 3, .timed = true, .lock_has = model::symmetry::full}, few),
+             {.threads = 3, .timed = true, .lock_has = model::symmetry::full}, whole),
       client("auto_reset_event_ended", "the same; the last thread ends the event",
              &model::exclusion_of<lock_of_event>,
-             {.threads = 2, .destroys = true, .lock_has = model::symmetry::full}, {}),
+             {.threads = 2, .destroys = true, .lock_has = model::symmetry::full}, whole),
       client("auto_reset_event_drained", "the same; reset, and then a look for more work",
              &client_of<drained_event_client<basic_auto_reset_event<model::model>>>, {.threads = 2},
-             {}),
+             whole),
   };
 }
 

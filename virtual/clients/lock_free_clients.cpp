@@ -12,13 +12,12 @@ std::vector<checked_client> lock_free_clients() {
   return {
       client("lock_free_counter", "a counter by atomic additions",
              &client_of<lock_free_counter_client<harness::lock_free_counter<world>>>,
-             {.threads = 3, .acquisitions = 2}, {}),
+             {.threads = 3, .acquisitions = 2}, model::unbounded()),
       client("lock_free_stack", "Treiber's stack, whose nodes come back", stack,
-             {.threads = 2, .acquisitions = 2}, {.preemptions = 3}),
-      client("lock_free_stack_three", "the same with three threads", stack, {.threads = 3},
-             {.preemptions = 1}),
+             {.threads = 2, .acquisitions = 2}, model::unbounded()),
+      client("lock_free_stack_three", "the same with three threads", stack, {.threads = 3}, {}),
       client("lock_free_queue", "Michael and Scott's queue, whose nodes come back", queue,
-             {.threads = 2, .acquisitions = 2}, {.preemptions = 2}),
+             {.threads = 2, .acquisitions = 2}, model::unbounded()),
       client("lock_free_queue_three", "the same with three threads", queue, {.threads = 3},
              {.preemptions = 0}),
   };

@@ -34,20 +34,19 @@ using overtaking = line_client<parking_line, line_variant{.owner_returns = true}
 }  // namespace
 
 std::vector<checked_client> resilient_clients() {
-  constexpr model::settings one_leaves{.preemptions = 2, .timeouts = 1, .short_spins = 1};
-  constexpr model::settings some_leave{.preemptions = 0, .timeouts = 1, .short_spins = 1};
-  constexpr model::settings all_sleep{.preemptions = 1, .timeouts = 0, .short_spins = 2};
+  constexpr model::settings one_leaves{.timeouts = 1, .short_spins = 1};
+  constexpr model::settings all_sleep{.timeouts = 0, .short_spins = 2};
   return {
       client<spinning>("resilient_pending", "an owner, and a pending waiter that may leave",
                        {.threads = 2}, {}),
       client<spinning>("resilient_head", "the same, and the head of the queue, who may too",
                        {.threads = 3}, one_leaves),
       client<spinning>("resilient_returning", "the same; both come twice",
-                       {.threads = 3, .acquisitions = 2}, {.preemptions = 1, .timeouts = 1}),
+                       {.threads = 3, .acquisitions = 2}, {.timeouts = 1}),
       client<reusing>("resilient_reuse", "nodes that were used before; the owner comes back",
-                      {.threads = 3}, {.preemptions = 2, .timeouts = 0}),
+                      {.threads = 3}, {.timeouts = 0}),
       client<spinning>("resilient_queue", "the same, and one behind the head", {.threads = 4},
-                       some_leave),
+                       one_leaves),
       client<parking>("resilient_sleeper", "an owner, and a waiter that sleeps", {.threads = 2},
                       {}),
       client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),
@@ -61,10 +60,9 @@ std::vector<checked_client> resilient_clients() {
           {.threads = 2}, {}),
       client<moved_on_client<timeless_lock>>(
           "resilient_moved_on", "no cycle is found of a hold that was over before the wait",
-          {.threads = 2}, {.preemptions = 2, .timeouts = 2}),
+          {.threads = 2}, {.timeouts = 2}),
       client<moved_on_client<timeless_unnamed_lock>>(
-          "resilient_unnamed", "the same of locks without names", {.threads = 2},
-          {.preemptions = 2, .timeouts = 2}),
+          "resilient_unnamed", "the same of locks without names", {.threads = 2}, {.timeouts = 2}),
       client<gave_up_client<model::model>>(
           "resilient_gave_up", "no cycle is found of a wait that was over before the hold",
           {.threads = 2}, {}),

@@ -33,9 +33,8 @@ std::uint64_t name_of(std::uint64_t object, std::uint64_t offset) {
 
 }  // namespace
 
-/// The sanitizers know of memory that must not be read, and another processor keeps other
-/// registers.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// The sanitizers know of memory that must not be read.
+#if LOCKYARD_MODEL_KNOWS_CALLERS && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 constexpr bool can_look_at_code = true;
 #else
 constexpr bool can_look_at_code = false;
@@ -202,6 +201,39 @@ lockyard_model_enter:
   call lockyard_model_note_caller
   addq $56, %rsp
   .cfi_adjust_cfa_offset -56
+  ret
+  .cfi_endproc
+  .size lockyard_model_enter, .-lockyard_model_enter
+)");
+#elif defined(__aarch64__)
+asm(R"(
+  .text
+  .p2align 4
+  .globl lockyard_model_enter
+  .type lockyard_model_enter, %function
+lockyard_model_enter:
+  .cfi_startproc
+  sub sp, sp, #160
+  .cfi_def_cfa_offset 160
+  stp d8, d9, [sp]
+  stp d10, d11, [sp, #16]
+  stp d12, d13, [sp, #32]
+  stp d14, d15, [sp, #48]
+  stp x19, x20, [sp, #64]
+  stp x21, x22, [sp, #80]
+  stp x23, x24, [sp, #96]
+  stp x25, x26, [sp, #112]
+  stp x27, x28, [sp, #128]
+  stp x29, x30, [sp, #144]
+  .cfi_offset 29, -16
+  .cfi_offset 30, -8
+  mov x0, sp
+  bl lockyard_model_note_caller
+  ldp x29, x30, [sp, #144]
+  add sp, sp, #160
+  .cfi_restore 29
+  .cfi_restore 30
+  .cfi_def_cfa_offset 0
   ret
   .cfi_endproc
   .size lockyard_model_enter, .-lockyard_model_enter

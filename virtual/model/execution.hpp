@@ -489,6 +489,13 @@ class execution : private execution_state {
   equal_futures futures_{*this};
 };
 
+/// Whether calling_code.cpp has the assembly for this processor.
+#if defined(__x86_64__) || defined(__aarch64__)
+#define LOCKYARD_MODEL_KNOWS_CALLERS 1
+#else
+#define LOCKYARD_MODEL_KNOWS_CALLERS 0
+#endif
+
 /// Called in place of execution::current() by code with a world (calling_code.cpp).
 extern "C" execution* lockyard_model_enter() noexcept;
 /// Called at the end of such a call.

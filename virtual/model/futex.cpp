@@ -308,7 +308,7 @@ std::optional<std::uint32_t> execution::requeue_now(location_index from, std::ui
   }
   const std::uint32_t woken = take_sleepers(from, count, any_bit, std::nullopt, where);
   const std::uint32_t others = take_sleepers(from, move, any_bit, to, where);
-  event(moved, at.name, newest.by.name() * 64 + woken * 8 + others);
+  event(moved, at.name, newest.by.name() * 256 + woken * 16 + others);
   memory_.read(me().known, from, at.order.back(), std::memory_order_relaxed, this_event());
   if (account_ != nullptr) {
     tell(where, "wakes " + std::to_string(woken) + " and moves " + std::to_string(others) +

@@ -79,9 +79,17 @@ struct stretch {
 
 /// The registers and the stack with which code goes on after a call.
 struct calling_code {
-  std::array<std::uint64_t, 7> registers{};  ///< which a call preserves, and where it returns to
-  const std::byte* stack = nullptr;          ///< its end
-  const std::byte* stack_top = nullptr;      ///< where the code of the client begins
+#if defined(__x86_64__)
+  static constexpr std::size_t preserved = 6;
+#elif defined(__aarch64__)
+  static constexpr std::size_t preserved = 19;
+#else
+  static constexpr std::size_t preserved = 0;
+#endif
+  /// Those that a call preserves, and where it returns to.
+  std::array<std::uint64_t, preserved + 1> registers{};
+  const std::byte* stack = nullptr;      ///< its end
+  const std::byte* stack_top = nullptr;  ///< where the code of the client begins
 };
 
 struct thread_record {

@@ -313,7 +313,7 @@ hash128 execution::prefix() const {
     if (settings_.wakes_any) {
       for (const thread_index sleeper : sleepers_[i]) queue += std::uint64_t{1} << (8U + sleeper);
     } else {
-      for (const thread_index sleeper : sleepers_[i]) queue = queue * 8 + sleeper + 1;
+      for (const thread_index sleeper : sleepers_[i]) queue = queue * 16 + sleeper + 1;
     }
     all.mix(queue);
   }

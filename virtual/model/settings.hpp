@@ -5,6 +5,7 @@
 
 #include "mutation.hpp"
 
+#include <algorithm>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +50,16 @@ struct settings {
   bool forgets_past = true;       ///< states with one future are one state (equal_futures.cpp)
   const mutation* planted = nullptr;
 };
+
+/// As little bounded as the engine permits. A loop that does something in each turn wakes for no
+/// reason without an end, so these wakes stay counted.
+constexpr settings unbounded(settings how = {}) {
+  how.preemptions.reset();
+  how.old_reads.reset();
+  how.spurious_wakes = std::max(how.spurious_wakes, 1U);
+  how.timeouts = how.short_spins = most_timeouts;
+  return how;
+}
 
 /// A budget that an execution had used up, although it could have used more.
 enum class cap : std::uint8_t {

@@ -13,7 +13,7 @@
 namespace lockyard::model {
 
 /// The clients' threads, and one thread that sets up and finishes.
-inline constexpr std::size_t max_threads = 9;
+inline constexpr std::size_t max_threads = 10;
 /// Sets the client up before all others, and finishes after them.
 inline constexpr std::size_t setup_thread = max_threads - 1;
 inline constexpr std::size_t max_locations = 256;

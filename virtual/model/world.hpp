@@ -49,7 +49,7 @@ class call {
   call() noexcept = default;
   call(const call&) = delete;
   call& operator=(const call&) = delete;
-#if defined(__x86_64__)
+#if LOCKYARD_MODEL_KNOWS_CALLERS
   ~call() { lockyard_model_leave(); }
 #else
   ~call() = default;
@@ -57,7 +57,7 @@ class call {
   execution* operator->() const noexcept { return to_; }
 
  private:
-#if defined(__x86_64__)
+#if LOCKYARD_MODEL_KNOWS_CALLERS
   execution* to_ = lockyard_model_enter();
 #else
   execution* to_ = execution::current();

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lockyard.checker import Checker
 
 ANSWER_S = 60.0
-MAX_THREADS = 8
+MAX_THREADS = 9
 MAX_ACQUISITIONS = 16
 
 

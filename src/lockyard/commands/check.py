@@ -63,7 +63,7 @@ class CheckOptions:
     ] = False
     threads: Annotated[
         int | None,
-        option("N", "Number of threads, up to 8.", parse.threads, shown="several client sizes"),
+        option("N", "Number of threads, up to 9.", parse.threads, shown="several client sizes"),
     ] = None
     acquisitions: Annotated[
         int | None,
