@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 
 namespace lockyard::checker {
 
@@ -18,21 +19,22 @@ namespace {
 
 /// With four threads, or more than four acquisitions, a lock with so many states has so many
 /// executions that only those with few preemptions can be searched in seconds. The clients in
-/// virtual/clients start such locks where it matters.
+/// virtual/clients start such locks where it matters. Some end in seconds with any number.
+constexpr unsigned any_number = std::numeric_limits<unsigned>::max();
 template <class Lock>
 constexpr std::optional<unsigned> bound{};
 template <release_fence Fence>
 constexpr std::optional<unsigned> bound<basic_mutex<model::model, Fence>> = 2;
 template <handoff_policy Policy, std::uint32_t PatienceUs>
-constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> = 2;
+constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> = any_number;
 template <class M, std::uint32_t MaxDepth>
 constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
 template <class M, std::uint16_t BiasAfter>
 constexpr std::optional<unsigned> bound<biased_mutex<M, BiasAfter>> = 2;
 template <>
-constexpr std::optional<unsigned> bound<basic_owner_aware_mutex<model::model>> = 2;
+constexpr std::optional<unsigned> bound<basic_owner_aware_mutex<model::model>> = any_number;
 template <>
-constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = 2;
+constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = any_number;
 template <>
 constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model::model>>> = 1;
 template <>
@@ -91,7 +93,8 @@ model::settings checked_client::settings_in(const model::client_size& chosen) co
   // So many let most locks with two threads be searched whole.
   if (of == group::lock && chosen.threads * chosen.acquisitions <= 2) bounded.timeouts = 4;
   if (bound && chosen.threads * chosen.acquisitions > 2) {
-    if (chosen.threads > 3 || chosen.threads * chosen.acquisitions > 4)
+    const bool is_largest = chosen.threads > 3 || chosen.threads * chosen.acquisitions > 4;
+    if (is_largest && *bound != any_number)
       bounded.preemptions = chosen.threads > 2 ? *bound - 1 : *bound;
     // The timed size with three threads covers them all.
     bounded.timeouts = chosen.threads > 2 && !chosen.timed ? 0 : 1;

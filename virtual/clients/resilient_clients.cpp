@@ -52,7 +52,7 @@ std::vector<checked_client> resilient_clients() {
       client<parking>("resilient_sleepers", "two waiters that sleep", {.threads = 3}, all_sleep),
       client<reusing_parking>("resilient_sleepers_reuse",
                               "waiters that may sleep, with nodes that were used before",
-                              {.threads = 3}, {.preemptions = 1, .timeouts = 0}),
+                              {.threads = 3}, {.timeouts = 0}),
       client<overtaking>("resilient_overtaken", "the same, and an owner that comes back",
                          {.threads = 3}, {.preemptions = 0, .timeouts = 0, .short_spins = 2}),
       client<abba_client<model::model>>(

@@ -50,7 +50,7 @@ std::vector<checked_client> task_queue_clients() {
       client("task_queue_spin_then_event", "workers that spin first",
              queue_of<spin_then_event, awaited>, 2, all),
       client("task_queue_full", "a submitter waits for room", queue_of<event, too_many_tasks>, 2,
-             2),
+             all),
       client("task_queue_full_spin", "a submitter that may come too late, and workers that spin",
              queue_of<spin, two_submitters>, 3, all),
       client("task_queue_full_event", "the same with workers that sleep",
