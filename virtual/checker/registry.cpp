@@ -26,7 +26,8 @@ constexpr std::optional<unsigned> bound{};
 template <release_fence Fence>
 constexpr std::optional<unsigned> bound<basic_mutex<model::model, Fence>> = 2;
 template <handoff_policy Policy, std::uint32_t PatienceUs>
-constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> = any_number;
+constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> =
+    any_number;
 template <class M, std::uint32_t MaxDepth>
 constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
 template <class M, std::uint16_t BiasAfter>

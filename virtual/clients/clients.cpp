@@ -293,8 +293,8 @@ std::vector<checked_client> parking_clients() {
               .timeouts = 1,
               .short_spins = 1,
               .asymmetric = barriers::may_be_lost}),
-      client("two_mutexes", "two mutexes in one bucket; one sleeps",
-             two_mutexes<asymmetric>, {.threads = 4}, one_sleeps),
+      client("two_mutexes", "two mutexes in one bucket; one sleeps", two_mutexes<asymmetric>,
+             {.threads = 4}, one_sleeps),
       client(
           "two_mutexes_fences", "the same where both fences are ordinary", two_mutexes<asymmetric>,
           {.threads = 4},

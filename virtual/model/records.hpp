@@ -86,7 +86,7 @@ struct calling_code {
 #else
   static constexpr std::size_t preserved = 0;
 #endif
-  /// Those that a call preserves, and where it returns to.
+  /// Registers that a call preserves, and the place that it returns to.
   std::array<std::uint64_t, preserved + 1> registers{};
   const std::byte* stack = nullptr;      ///< its end
   const std::byte* stack_top = nullptr;  ///< where the code of the client begins
