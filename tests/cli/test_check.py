@@ -162,7 +162,7 @@ def test_refuses_an_execution_that_there_is_no_more(
             ("tas_spinlock", "--replay", "tas_spinlock:2x1tw:00"),
             "not of the form LOCK:SIZE:CHOICES",
         ),
-        (("tas_spinlock", "--replay", "tas_spinlock:9x1:00"), "refuses the job"),
+        (("tas_spinlock", "--replay", "tas_spinlock:10x1:00"), "refuses the job"),
         (
             ("tas_spinlock", "--replay", "futex_mutex:2x1:00"),
             "an execution of futex_mutex, not of tas_spinlock; name futex_mutex",

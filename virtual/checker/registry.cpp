@@ -11,35 +11,37 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <limits>
 
 namespace lockyard::checker {
 
 namespace {
 
-/// With four threads, or more than four acquisitions, a lock with so many states has so many
-/// executions that only those with few preemptions can be searched in seconds. The clients in
-/// virtual/clients start such locks where it matters. Some end in seconds with any number.
-constexpr unsigned any_number = std::numeric_limits<unsigned>::max();
+/// A lock with so many states has so many executions that at a large size only those with few
+/// preemptions can be searched in seconds. The clients in virtual/clients start such locks where it
+/// matters.
 template <class Lock>
-constexpr std::optional<unsigned> bound{};
+constexpr std::optional<size_bound> bound{};
 template <release_fence Fence>
-constexpr std::optional<unsigned> bound<basic_mutex<model::model, Fence>> = 2;
+constexpr std::optional<size_bound> bound<basic_mutex<model::model, Fence>> = size_bound{2};
 template <handoff_policy Policy, std::uint32_t PatienceUs>
-constexpr std::optional<unsigned> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> =
-    any_number;
+constexpr std::optional<size_bound> bound<basic_fair_mutex<model::model, Policy, PatienceUs>> =
+    size_bound{.preemptions = 2, .whole_up_to = 6};
 template <class M, std::uint32_t MaxDepth>
-constexpr std::optional<unsigned> bound<recursive_mutex<M, MaxDepth>> = 1;
+constexpr std::optional<size_bound> bound<recursive_mutex<M, MaxDepth>> = size_bound{1};
 template <class M, std::uint16_t BiasAfter>
-constexpr std::optional<unsigned> bound<biased_mutex<M, BiasAfter>> = 2;
+constexpr std::optional<size_bound> bound<biased_mutex<M, BiasAfter>> = size_bound{2};
 template <>
-constexpr std::optional<unsigned> bound<basic_owner_aware_mutex<model::model>> = any_number;
+constexpr std::optional<size_bound> bound<basic_owner_aware_mutex<model::model>> =
+    size_bound{.preemptions = 2, .whole_up_to = 6};
 template <>
-constexpr std::optional<unsigned> bound<basic_shared_mutex<model::model>> = any_number;
+constexpr std::optional<size_bound> bound<basic_shared_mutex<model::model>> =
+    size_bound{.preemptions = 2, .whole_up_to = 6};
 template <>
-constexpr std::optional<unsigned> bound<throwing<basic_resilient_spinlock<model::model>>> = 1;
+constexpr std::optional<size_bound> bound<throwing<basic_resilient_spinlock<model::model>>> =
+    size_bound{1};
 template <>
-constexpr std::optional<unsigned> bound<throwing<basic_resilient_mutex<model::model>>> = 1;
+constexpr std::optional<size_bound> bound<throwing<basic_resilient_mutex<model::model>>> =
+    size_bound{1};
 
 /// Decision 0078 has the reasons. A lock that is in no list is searched without symmetry.
 constexpr auto full_symmetry = std::to_array<std::string_view>(
@@ -91,12 +93,12 @@ std::vector<checked_client> catalogue_locks() {
 model::settings checked_client::settings_in(const model::client_size& chosen) const {
   model::settings bounded = how;
   if (of == group::lock && chosen.threads > 2) bounded.short_spins = 1;
+  const unsigned acquisitions = chosen.threads * chosen.acquisitions;
   // So many let most locks with two threads be searched whole.
-  if (of == group::lock && chosen.threads * chosen.acquisitions <= 2) bounded.timeouts = 4;
-  if (bound && chosen.threads * chosen.acquisitions > 2) {
-    const bool is_largest = chosen.threads > 3 || chosen.threads * chosen.acquisitions > 4;
-    if (is_largest && *bound != any_number)
-      bounded.preemptions = chosen.threads > 2 ? *bound - 1 : *bound;
+  if (of == group::lock && acquisitions <= 2) bounded.timeouts = 4;
+  if (bound && acquisitions > 2) {
+    if (chosen.threads > 3 || acquisitions > bound->whole_up_to)
+      bounded.preemptions = bound->preemptions - (chosen.threads > 2 ? 1 : 0);
     // The timed size with three threads covers them all.
     bounded.timeouts = chosen.threads > 2 && !chosen.timed ? 0 : 1;
     // Three threads sleep in the clients that begin where the lock is held.

@@ -22,6 +22,12 @@ enum class group : std::uint8_t {
 /// Makes clients of one size.
 using maker = model::client_maker (*)(const model::client_size& size);
 
+/// For a lock that has too many executions to search all of them at each size.
+struct size_bound {
+  unsigned preemptions;      ///< of two threads; of more, one less
+  unsigned whole_up_to = 4;  ///< with so many acquisitions of two or three threads, any number
+};
+
 struct checked_client {
   std::string_view name;
   group of;
@@ -32,9 +38,7 @@ struct checked_client {
   model::settings how{};
   bool offers_try = true;     ///< has try_lock
   bool offers_timed = false;  ///< has try_lock_for, so that client sizes with time-outs apply
-  /// The bound on preemptions of two threads, if there are too many executions to search all of
-  /// them; for more threads, one less.
-  std::optional<unsigned> bound{};
+  std::optional<size_bound> bound{};
 
   /// Returns the default settings of a search at this client size.
   [[nodiscard]] model::settings settings_in(const model::client_size& chosen) const;
