@@ -24,7 +24,7 @@ using maker = model::client_maker (*)(const model::client_size& size);
 
 /// For a lock that has too many executions to search all of them at each size.
 struct size_bound {
-  unsigned preemptions;      ///< of two threads; of more, one less
+  unsigned preemptions;      ///< by two threads; by more, one less
   unsigned whole_up_to = 4;  ///< with so many acquisitions of two or three threads, any number
 };
 
