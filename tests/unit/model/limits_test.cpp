@@ -72,17 +72,17 @@ void expect_refusal(const found& result, const std::string& cause, const std::st
   EXPECT_NE(result.left_out.find(remedy), std::string::npos) << result.left_out;
 }
 
-TEST(Limits, leave_room_for_eight_threads) {
-  const found correct = all_of<chain_client>({}, 8U);
+TEST(Limits, leave_room_for_nine_threads) {
+  const found correct = all_of<chain_client>({}, 9U);
   EXPECT_TRUE(correct.passed()) << correct.what << correct.left_out;
   EXPECT_EQ(correct.bounded, "");
   // The last hand is as good as the first one: no thread's knowledge is cut off.
-  EXPECT_EQ(all_of<chain_client>({}, 8U, 0U).result, verdict::race);
-  EXPECT_EQ(all_of<chain_client>({}, 8U, 6U).result, verdict::race);
+  EXPECT_EQ(all_of<chain_client>({}, 9U, 0U).result, verdict::race);
+  EXPECT_EQ(all_of<chain_client>({}, 9U, 7U).result, verdict::race);
 }
 
-TEST(Limits, refuse_a_ninth_thread) {
-  expect_refusal(all_of<chain_client>({}, 9U), "has 9 threads", "at most 8");
+TEST(Limits, refuse_a_tenth_thread) {
+  expect_refusal(all_of<chain_client>({}, 10U), "has 10 threads", "at most 9");
 }
 
 TEST(Limits, leave_room_for_256_words) {
