@@ -203,6 +203,25 @@ int main() {
 """
 
 
+# Each thread stores the same number.
+STORES = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+atomic_int word;
+static void* set(void* unused) {
+  atomic_store_explicit(&word, 1, memory_order_relaxed);
+  return unused;
+}
+int main(void) {
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; ++i) pthread_create(&threads[i], 0, set, 0);
+  for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], 0);
+  assert(word == 1);
+}
+"""
+
+
 @pytest.fixture
 def check(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Outcome]:
     def run(name: str, text: str, *arguments: str) -> Outcome:
@@ -244,6 +263,15 @@ def test_finds_a_main_that_is_not_spelled_out(
     (tmp_path / "count.h").write_text(COUNT.replace("STEP", "++count"))
     checked = check(name, text)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_has_room_for_eight_threads_besides_main(check: Callable[..., Outcome]) -> None:
+    sampled = ("--search", "random", "--seconds", "1")
+    eight = check("stores.c", STORES.replace("THREADS", "8"), *sampled)
+    assert eight.returncode == 0, eight.stdout + eight.stderr
+    nine = check("stores.c", STORES.replace("THREADS", "9"), *sampled)
+    assert nine.returncode == 2
+    assert "creates more than 8 threads, so nothing was checked" in nine.stderr
 
 
 def test_refuses_a_program_in_c_without_main(check: Callable[..., Outcome]) -> None:
