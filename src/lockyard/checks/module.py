@@ -143,14 +143,14 @@ class Build:
 
     def _preprocessed(self, source: Path, language: tuple[str, str]) -> str:
         name, standard = language
-        theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
-        ours = [*self._searched, *theirs, *self.wanted.options]
-        return self._ran([standard, *ours, "-E", "-x", name, str(source)]).said
+        found = [standard, *self._searched, *self.wanted.options]
+        return self._ran([*found, "-E", "-x", name, str(source)]).said
 
     @property
     def _searched(self) -> list[str]:
         include = self.recipe.include
-        return ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
+        ours = ["-I", str(include), "-I", str(include / "plain" / "std"), "-iquote", "."]
+        return ours + [argument for each in self.wanted.include for argument in ("-I", each)]
 
     def _need_gcc(self) -> None:
         """Refuses Clang: it instruments only the accesses that its optimisations leave, and has no
@@ -164,7 +164,6 @@ class Build:
     def _compiled(self, made: Path, source: Path, language: tuple[str, str]) -> Compiled:
         unit = Compiled(made.with_suffix(".s"), made.with_suffix(".d"))
         name, standard = language
-        theirs = [argument for each in self.wanted.include for argument in ("-I", each)]
         flags = self.wanted.options
         ours = self._searched
         visible = [f"@{self.recipe.visible}", *(() if language == C else VISIBLE_CXX)]
@@ -176,7 +175,7 @@ class Build:
         def compiled(*more: str) -> Done:
             return self._ran(
                 [
-                    *(standard, *ours, *theirs, *flags, *COMPILING, *visible, *more),
+                    *(standard, *ours, *flags, *COMPILING, *visible, *more),
                     # Libraries among the flags have no language.
                     *("-S", "-MD", "-MF", str(unit.dependencies), "-x", name),
                     *to(unit.assembler, source),
