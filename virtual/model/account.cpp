@@ -19,12 +19,9 @@ void lockyard_replay_step();
 namespace lockyard::model {
 
 void execution::tell(std::source_location where, const std::string& text, const facts& more) {
+  if (looks_for_shared_ && more.data != nullptr) note_shared(*more.data);
   if (account_ == nullptr) return;
-  if (more.data != nullptr && more.kind != "failure") {
-    // A thread's use of its own stack says nothing.
-    const auto on_stack = find_on_stack(more.data->lies.address);
-    if (on_stack && on_stack->thread == running_) return;
-  }
+  if (more.data != nullptr && more.kind != "failure" && !is_worth_a_line(*more.data)) return;
   // A loop that repeats a read says nothing new either.
   if (more.kind == "plain read" && !account_->empty()) {
     const trace_line& last = account_->back();
@@ -47,6 +44,23 @@ void execution::tell(std::source_location where, const std::string& text, const 
   lockyard_replay_number = account_->size();
   account_->push_back(std::move(line));
   lockyard_replay_step();
+}
+
+void execution::note_shared(const plain_record& data) {
+  const auto on_stack = find_on_stack(data.lies.address);
+  if (!on_stack || on_stack->thread == running_) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data.lies.address);
+  shared_.emplace_back(begin, begin + data.lies.size);
+}
+
+/// A thread's use of its own stack says nothing, unless another thread uses that memory too.
+bool execution::is_worth_a_line(const plain_record& data) const {
+  const auto on_stack = find_on_stack(data.lies.address);
+  if (!on_stack || on_stack->thread != running_) return true;
+  const auto begin = reinterpret_cast<std::uintptr_t>(data.lies.address);
+  return std::ranges::any_of(shared_, [&](const auto& each) {
+    return each.first < begin + data.lies.size && begin < each.second;
+  });
 }
 
 std::string execution::text_of(location_index word, std::uint64_t value) const {

@@ -34,18 +34,21 @@ std::uint64_t name_of(std::uint64_t object, std::uint64_t offset) {
 }  // namespace
 
 /// The sanitizers know of memory that must not be read.
+bool execution::can_look_at_code() noexcept {
 #if LOCKYARD_MODEL_KNOWS_CALLERS && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr bool can_look_at_code = true;
+  return true;
 #else
-constexpr bool can_look_at_code = false;
+  return false;
 #endif
+}
 
 bool execution::may_forget_past() const noexcept {
-  return can_look_at_code && settings_.forgets_past && name_of_memory == nullptr && reduces() &&
+  return can_look_at_code() && settings_.forgets_past && name_of_memory == nullptr && reduces() &&
          client_memory_.begin != nullptr;
 }
 
 void execution::note_caller(const std::uint64_t* saved) noexcept {
+  code_runs_ = false;
   calling_code& caller = me().caller;
   std::copy_n(saved, caller.registers.size(), caller.registers.begin());
   caller.stack = reinterpret_cast<const std::byte*>(saved + caller.registers.size());
@@ -74,10 +77,7 @@ std::uint64_t equal_futures::renamed(std::uint64_t value) {
     const auto from = reinterpret_cast<std::uintptr_t>(begin);
     return value >= from && value - from < size;
   };
-  for (thread_index i = 0; i < max_threads; ++i) {
-    const auto top = reinterpret_cast<std::uintptr_t>(of_.stacks_[i].top());
-    if (value < top && top - value <= fiber_stack::bytes) return name_of(i, top - value);
-  }
+  if (const auto spot = of_.stacks_.find(value)) return name_of(spot->stack, spot->from_top);
   if (is_within(of_.client_memory_.begin, of_.client_memory_.size)) {
     return name_of(client_object,
                    value - reinterpret_cast<std::uintptr_t>(of_.client_memory_.begin));

@@ -46,9 +46,9 @@ struct stale_replay {
 
 class choices {
  public:
-  /// Called before each execution.
-  void rewind() noexcept {
-    next_ = 0;
+  /// Called before each execution: it has made so many of the choices already.
+  void rewind(std::size_t made = 0) noexcept {
+    next_ = made;
     settles_ = false;
     if (translation_) translation_->clear();
   }
@@ -149,6 +149,11 @@ class choices {
   /// Gives away the alternatives of the earliest choice that has any, for another worker to
   /// explore.
   std::optional<std::vector<choice>> split();
+
+  /// The choice from which on an execution differs from the one before advance().
+  [[nodiscard]] std::size_t changed() const noexcept {
+    return taken_.empty() ? 0 : taken_.size() - 1;
+  }
 
   /// Starts from a list of choices; those are never changed.
   void start_from(std::vector<choice> list) {

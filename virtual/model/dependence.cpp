@@ -41,7 +41,7 @@ bool execution::is_in(const std::vector<std::uint64_t>& list, location_index whe
 }
 
 location_index execution::with_known_users(location_index fresh) {
-  location& at = memory_.at(fresh);
+  location& at = memory_.to_change(fresh);
   const std::uint64_t word = key_of(at);
   at.users.word = word;
   if (!reduces()) return fresh;
@@ -55,7 +55,7 @@ void execution::learn_user(std::uint16_t word_users::*list, location_index where
   if (is_set_up() || !reduces()) return;
   // An execution with these threads exchanged is not searched, but may be one that shows the fact.
   const std::uint16_t those = me().alike;
-  word_users& users = memory_.at(where).users;
+  word_users& users = memory_.to_change(where).users;
   if ((users.*list & those) == those) return;
   users.*list |= those;
   if (!learned_) learned_ = *conflicts_;

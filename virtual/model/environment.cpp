@@ -146,7 +146,7 @@ bool execution::knows_writer(const plain_record& data) {
          where, &data);
   }
   data.readers.of[running_] = moment();
-  if (account_ != nullptr && !is_set_up()) {
+  if (gives_account() && !is_set_up()) {
     tell(where, "reads " + described(data), {.kind = "plain read", .data = &data});
   }
 }
@@ -169,7 +169,7 @@ void execution::change_plain(plain_record& data, std::source_location where) {
   data.written = moment();
   data.changed = {.by = running_, .number = ++changes_of_data_};
   // An interleaving begins with the threads; the making of the client needs no line.
-  if (account_ != nullptr && !is_set_up()) {
+  if (gives_account() && !is_set_up()) {
     tell(where, "writes " + described(data), {.kind = "plain write", .data = &data});
   }
 }

@@ -47,15 +47,32 @@ namespace lockyard::model {
 
 equal_futures::equal_futures(execution& of) : of_{of} {}
 
-/// False if a word lies in memory that may belong to another one in another execution.
+/// Whether it lies in memory that may belong to another object in another execution.
+bool equal_futures::is_elsewhere(const place& lies) {
+  const auto address = reinterpret_cast<std::uintptr_t>(lies.address);
+  return renamed(address) == address;
+}
+
+bool equal_futures::knows_all_memory() {
+  for (; of_.words_known_ < of_.memory_.count(); ++of_.words_known_) {
+    const auto which = static_cast<location_index>(of_.words_known_);
+    if (is_elsewhere(of_.memory_.at(which).lies)) return false;
+  }
+  for (; of_.plains_known_ < of_.plains_.size(); ++of_.plains_known_) {
+    if (is_elsewhere(of_.plains_[of_.plains_known_].lies)) return false;
+  }
+  return true;
+}
+
+/// False if not all memory is known.
 bool equal_futures::name_words() {
+  if (!knows_all_memory()) return false;
   names_.clear(of_.count_);
   for (location_index i = 0; i < of_.memory_.count(); ++i) {
     const location& at = of_.memory_.at(i);
     if (!at.is_alive) continue;
     names_.words.push_back(i);
     names_.name[i] = renamed(reinterpret_cast<std::uintptr_t>(at.lies.address));
-    if (names_.name[i] == reinterpret_cast<std::uintptr_t>(at.lies.address)) return false;
     std::uint16_t floor = at.position[at.order.back()];
     for (const thread_record& each : std::span{of_.threads_}.first(of_.count_)) {
       if (each.now == status::ended) continue;
@@ -64,10 +81,7 @@ bool equal_futures::name_words() {
     names_.floor[i] = floor;
   }
   std::ranges::sort(names_.words, {}, [this](location_index i) { return names_.name[i]; });
-  return std::ranges::none_of(of_.plains_, [this](const plain_record& each) {
-    const auto address = reinterpret_cast<std::uintptr_t>(each.lies.address);
-    return each.is_alive && renamed(address) == address;
-  });
+  return true;
 }
 
 /// Whether a thread that goes on, other than the one that made the event, does not know of it.
@@ -91,8 +105,8 @@ void equal_futures::for_each_use(const clock& of, Visit visit) const {
 /// there: it knows what it has ended itself.
 bool equal_futures::is_off_stack_of(thread_index thread, std::uintptr_t address) const {
   if (thread >= of_.count_) return false;
-  const auto top = reinterpret_cast<std::uintptr_t>(of_.stacks_[thread].top());
-  if (address >= top || top - address > fiber_stack::bytes) return false;
+  const auto spot = of_.stacks_.find(address);
+  if (!spot || spot->stack != thread) return false;
   const thread_record& owner = of_.threads_[thread];
   return owner.now == status::ended ||
          address < reinterpret_cast<std::uintptr_t>(owner.caller.stack);
@@ -250,7 +264,7 @@ bool equal_futures::is_plainly_on_its_way(const thread_record& of) const {
 
 /// Mixes what a thread that has woken up for no reason had when it fell asleep.
 void equal_futures::mix_sleep(hash128& all, const thread_record& of) {
-  const knowledge& then = of.known_at_sleep;
+  const knowledge& then = *of.known_at_sleep;
   all.mix(of.code_at_sleep);
   all.mix(then == of.known ? 1 : 0);  // it compares all that it knows
   all.mix(renamed(reinterpret_cast<std::uintptr_t>(of.repeats.slept->address)));

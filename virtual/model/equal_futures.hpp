@@ -25,6 +25,9 @@ class equal_futures {
   /// Returns the key of the state in which the execution is, between two steps; nothing if what is
   /// known does not suffice.
   std::optional<hash128> key();
+  /// Whether all words and all plain data so far lie where addresses are the same in each
+  /// execution.
+  [[nodiscard]] bool knows_all_memory();
   /// Called where the next execution does not begin with steps of the last one.
   void begin_part() { codes_.clear(); }
   /// Called after each step of a thread.
@@ -34,6 +37,7 @@ class equal_futures {
 
  private:
   [[nodiscard]] std::uint64_t renamed(std::uint64_t value);
+  [[nodiscard]] bool is_elsewhere(const place& lies);
   [[nodiscard]] std::uint64_t name_of_deadline(std::size_t which);
   void mix_bytes(hash128& all, const std::byte* from, std::size_t count);
   void mix_rest_of(hash128& all, const void* object, std::size_t size);

@@ -4,7 +4,9 @@
 #include "events.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace lockyard::model {
@@ -18,14 +20,14 @@ thread_local execution* running_execution = nullptr;
 /// The part of a stack that clients seldom go beyond.
 constexpr std::size_t bytes_cleared = 8192;
 
-constexpr std::align_val_t alignment_of_room{256};
+constexpr std::size_t alignment_of_room = 256;
 
 /// The memory of the clients that this thread of the checker makes.
 struct client_room {
   client_room() = default;
   client_room(const client_room&) = delete;
   client_room& operator=(const client_room&) = delete;
-  ~client_room() { ::operator delete(memory, alignment_of_room); }
+  ~client_room() { std::free(memory); }
 
   void* memory = nullptr;
   std::size_t room = 0;
@@ -48,14 +50,15 @@ void* client::operator new(std::size_t size) {
 
 void* client::operator new(std::size_t size, std::align_val_t alignment) {
   client_room& room = room_of_client;
-  if (room.used != 0 || alignment > alignment_of_room) {
+  if (room.used != 0 || static_cast<std::size_t>(alignment) > alignment_of_room) {
     room.is_not_all = true;
     return ::operator new(size, alignment);
   }
   if (room.room < size) {
-    ::operator delete(std::exchange(room.memory, nullptr), alignment_of_room);
-    room.memory = ::operator new(size, alignment_of_room);
-    room.room = size;
+    std::free(std::exchange(room.memory, nullptr));
+    room.room = (size + alignment_of_room - 1) / alignment_of_room * alignment_of_room;
+    room.memory = std::aligned_alloc(alignment_of_room, room.room);
+    if (room.memory == nullptr) throw std::bad_alloc{};
   }
   room.used = size;
   std::memset(room.memory, 0, size);
@@ -84,8 +87,33 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
                     const gate& goes_on) {
   by_ = &by;
   make_ = &make;
-  reset();
+  const bool goes_on_from_snapshot = go_back();
+  if (!goes_on_from_snapshot) end();
   running_execution = this;
+  if (!goes_on_from_snapshot) begin();
+  const std::size_t facts_before = facts_found();
+  stepped last = stepped::on;
+  while (verdict_ == verdict::passed && last == stepped::on) last = step(goes_on);
+  const bool whole = last != stepped::cut;
+  if (whole && verdict_ == verdict::passed && !has_given_up_) {
+    for (thread_index i = 0; i < count_; ++i) {
+      memory_.join(threads_[setter_].known.current, threads_[i].known.current);
+    }
+    finishes_ = true;
+    resume(setter_);
+    finishes_ = false;
+  }
+  running_execution = nullptr;
+  // A fact that is found out changes how the code runs from its beginning.
+  if (verdict_ != verdict::passed || uses_heap_ || facts_before != facts_found())
+    snapshots_.clear();
+  if (snapshots_.empty()) end();
+  return whole;
+}
+
+/// Makes the client, and starts its threads.
+void execution::begin() {
+  reset();
   setter_ = max_threads - 1;
   start(setter_);
   if (verdict_ == verdict::passed) {
@@ -105,21 +133,19 @@ bool execution::run(const std::function<std::unique_ptr<client>()>& make, choice
       start(i);
     }
   }
-  stepped last = stepped::on;
-  while (verdict_ == verdict::passed && last == stepped::on) last = step(goes_on);
-  const bool whole = last != stepped::cut;
-  if (whole && verdict_ == verdict::passed && !has_given_up_) {
-    for (thread_index i = 0; i < count_; ++i) {
-      memory_.join(threads_[setter_].known.current, threads_[i].known.current);
-    }
-    resume(setter_);
-  }
-  running_execution = nullptr;
-  // The rest was meant to survive: no destructor runs for it.
+}
+
+/// The rest of the client was meant to survive: no destructor runs for it.
+void execution::end() {
   states_.clear();
   for (room_for_state& each : rooms_) each.is_taken = false;
   client_.reset();
-  return whole;
+}
+
+void execution::begin_part(bool goes_back) {
+  snapshots_.clear();
+  goes_back_ = goes_back;
+  futures_.begin_part();
 }
 
 void execution::reset() {
@@ -140,6 +166,7 @@ void execution::reset() {
     std::vector<read_before> all_reads = std::move(each.repeats.all_reads);  // keeps its memory
     all_reads.clear();
     each.repeats = {};
+    each.known_at_sleep.reset();
     each.repeats.all_reads = std::move(all_reads);
     each.sleeps = sleep_kind::usual;
     each.sleeps_in_time = false;
@@ -180,6 +207,7 @@ void execution::reset() {
   forgets_past_ = false;
   times_back_ = 0;
   has_opaque_data_ = false;
+  words_known_ = plains_known_ = 0;
   learned_.reset();
   has_symmetry_ = false;
   done_.clear();
@@ -207,10 +235,10 @@ void execution::start(thread_index thread) {
   threads_[thread].now = status::ready;
   if (forgets_past()) {
     // The rests of other executions would lie in unused parts of frames.
-    std::memset(static_cast<std::byte*>(stacks_[thread].top()) - bytes_cleared, 0, bytes_cleared);
+    std::memset(stacks_.top(thread) - bytes_cleared, 0, bytes_cleared);
   }
   threads_[thread].context =
-      context::make_fcontext(stacks_[thread].top(), fiber_stack::bytes, &execution::enter);
+      context::make_fcontext(stacks_.top(thread), fiber_stacks::bytes, &execution::enter);
   resume(thread);
 }
 
@@ -219,15 +247,20 @@ void execution::enter(context::transfer_t from) {
   self.scheduler_ = from.fctx;
   const thread_index thread = self.running_;
   if (thread == self.setter_) {
+    self.code_runs_ = true;
     self.client_ = (*self.make_)();
+    self.code_runs_ = false;
     self.switch_out();
     self.client_->finish();
   } else {
     self.me().caller.stack_top = static_cast<const std::byte*>(__builtin_frame_address(0));
+    self.code_runs_ = true;
     self.client_->thread(thread);
+    self.code_runs_ = false;
     self.end_states(thread);
     self.event(ended, 0, 0);
   }
+  self.code_runs_ = false;
   self.threads_[thread].now = status::ended;
   for (;;) self.switch_out();  // a fiber that returned would end the program
 }

@@ -7,12 +7,13 @@
 #include "choices.hpp"
 #include "equal_futures.hpp"
 #include "execution_state.hpp"
-#include "fiber_stack.hpp"
+#include "fiber_stacks.hpp"
 #include "memory.hpp"
 #include "mutation.hpp"
 #include "records.hpp"
 #include "reduction.hpp"
 #include "settings.hpp"
+#include "snapshot.hpp"
 #include "symmetry.hpp"
 #include "trace.hpp"
 #include "waits.hpp"
@@ -77,11 +78,17 @@ class execution : private execution_state {
   [[nodiscard]] bool forgets_past() const noexcept { return forgets_past_; }
   /// What the code of the running thread goes on with: registers, and the stack that begins behind.
   void note_caller(const std::uint64_t* saved) noexcept;
-  void end_call() const noexcept {
-    if (forgets_past_) clear_dead_stack();
+  void end_call() noexcept {
+    code_runs_ = true;
+    if (forgets_past_) clear_dead_stack();  // last, so that nothing of this call is left either
   }
-  /// The next execution does not begin with steps of the last one.
-  void begin_part() { futures_.begin_part(); }
+  /// Whether the client's code runs, and not the checker's.
+  [[nodiscard]] bool code_runs() const noexcept { return code_runs_; }
+  /// The client's code takes memory from the heap. Nothing goes on from where it ends.
+  void note_heap() noexcept { uses_heap_ |= !finishes_; }
+  /// The next execution does not begin with steps of the last one. The others may go on from
+  /// snapshots if `goes_back`: then all that the client takes from the heap has to be noted.
+  void begin_part(bool goes_back = false);
 
   /// Runs the client from its beginning with the choices of `by`. False if the gate ended it.
   bool run(const std::function<std::unique_ptr<client>()>& make, choices& by, const gate& goes_on);
@@ -92,8 +99,14 @@ class execution : private execution_state {
   /// The caps that took effect in this execution and in all before.
   [[nodiscard]] const cap_set& caps_reached() const noexcept { return reached_; }
 
+  /// Finds out in the next execution which threads use memory on another one's stack; its account
+  /// then says how the owner uses that memory.
+  void look_for_shared_stacks() noexcept { looks_for_shared_ = true; }
   /// Records every step from now on.
-  void trace_to(trace* account) noexcept { account_ = account; }
+  void trace_to(trace* account) noexcept {
+    account_ = account;
+    looks_for_shared_ = false;
+  }
   /// Collects the place of each order and each wake in the source.
   void collect_sites(site_list* sites) noexcept { sites_ = sites; }
   /// Leaves out orders of steps that lead to a graph which another order leads to as well.
@@ -284,9 +297,8 @@ class execution : private execution_state {
   /// The threads that are left may wait forever without a hang: the end of the program ends them.
   void note_program_end() noexcept { program_has_ended_ = true; }
   /// Whether an address is just beyond the end of a thread's stack.
-  [[nodiscard]] bool is_beyond_a_stack(const void* address) const {
-    return std::ranges::any_of(
-        stacks_, [address](const fiber_stack& each) { return each.is_in_guard(address); });
+  [[nodiscard]] bool is_beyond_a_stack(std::uintptr_t address) const {
+    return stacks_.is_in_guard(address);
   }
   /// Names memory in reports; empty text for memory without a name.
   static inline std::string (*name_of_memory)(const void* address) = nullptr;
@@ -314,8 +326,17 @@ class execution : private execution_state {
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where,
                          const plain_record* data);
   static void enter(boost::context::detail::transfer_t from);
+  void begin();
+  void end();
   void reset();
   void start(thread_index thread);
+  // snapshots.cpp
+  [[nodiscard]] bool may_go_back();
+  [[nodiscard]] std::size_t facts_found() const noexcept {
+    return endless_.size() * 2 + (compares_states_ ? 1U : 0U);
+  }
+  void take_snapshot();
+  [[nodiscard]] bool go_back();
   void resume(thread_index thread);
   void end_states(std::size_t owner);
   void step_point(const pending& next);
@@ -400,6 +421,7 @@ class execution : private execution_state {
   [[nodiscard]] bool is_satisfied_by_newest(const thread_record& of) const;
   [[nodiscard]] bool list_runnable();
   void list_last_resorts();
+  [[nodiscard]] static bool waits_in_library(const thread_record& of);
   void note_hang();
   static void clear_dead_stack();
   void note_state(thread_index thread);
@@ -436,6 +458,7 @@ class execution : private execution_state {
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   // calling_code.cpp
+  [[nodiscard]] static bool can_look_at_code() noexcept;
   [[nodiscard]] bool may_forget_past() const noexcept;
   void check_alive(location_index which, std::source_location where);
   void end_word(location_index which, const char* how, std::source_location where,
@@ -468,6 +491,9 @@ class execution : private execution_state {
     std::optional<std::uint8_t> look{};  ///< takes only the candidates that belong to this look
     const plain_record* data = nullptr;
   };
+  [[nodiscard]] bool gives_account() const { return account_ != nullptr || looks_for_shared_; }
+  void note_shared(const plain_record& data);
+  [[nodiscard]] bool is_worth_a_line(const plain_record& data) const;
   void tell(std::source_location where, const std::string& text) { tell(where, text, {}); }
   void tell(std::source_location where, const std::string& text, const facts& more);
   void note_edges(trace_line& line) const;
@@ -487,6 +513,11 @@ class execution : private execution_state {
   void list_candidates(const thread_record& of);
 
   equal_futures futures_{*this};
+  snapshot_list snapshots_;
+  bool goes_back_ = false;
+  bool code_runs_ = false;
+  bool uses_heap_ = false;
+  bool finishes_ = false;  ///< all threads have ended
 };
 
 /// Whether calling_code.cpp has the assembly for this processor.

@@ -4,7 +4,7 @@
 // What an execution knows while it runs, and what follows from that alone.
 
 #include "choices.hpp"
-#include "fiber_stack.hpp"
+#include "fiber_stacks.hpp"
 #include "memory.hpp"
 #include "mutation.hpp"
 #include "records.hpp"
@@ -30,7 +30,40 @@ namespace lockyard::model {
 
 class client;
 
-class execution_state {
+/// What the steps of an execution change, besides what its threads and its words know, and what
+/// lies in the memory of the client's code. A snapshot keeps a copy.
+struct progress_so_far {
+  std::optional<thread_index> last_;
+  unsigned preemptions_ = 0;
+  unsigned steps_ = 0;
+  bool is_short_of_room_ = false;             ///< for writes of a word
+  std::optional<unsigned> takes_turns_from_;  ///< the step
+  unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
+  unsigned spurious_left_ = 0;
+  unsigned sleeps_ = 0;
+  std::uint64_t changes_of_data_ = 0;
+  unsigned timeouts_left_ = 0;
+  std::uint64_t hours_ = 0;  ///< by jumps of the time, and by deadlines that have passed
+  unsigned short_spins_left_ = 0;
+  unsigned old_reads_left_ = 0;
+  bool barriers_lost_ = false;
+  origin last_heavy_{};
+  std::array<std::uint16_t, max_threads> last_light_{};  ///< the event of each thread's last one
+  std::vector<end_of_wait> deadlines_;
+  std::vector<plain_record> plains_;
+  std::vector<occupant> occupants_;
+  std::vector<state_entry> states_;
+  std::optional<hash128> previous_;
+  std::uint64_t times_back_ = 0;  ///< that a thread's code was where it had been before
+  bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
+  std::size_t words_known_ = 0;   ///< to lie where addresses are the same in each execution
+  std::size_t plains_known_ = 0;
+  effects done_;               ///< by the last step
+  bool has_given_up_ = false;  ///< a thread has; the execution has no end to look at
+  bool program_has_ended_ = false;
+};
+
+class execution_state : protected progress_so_far {
  protected:
   execution_state() = default;
 
@@ -74,54 +107,32 @@ class execution_state {
   settings settings_;
   memory memory_;
   std::array<thread_record, max_threads> threads_;
-  std::array<fiber_stack, max_threads> stacks_;
+  fiber_stacks stacks_;
   boost::context::detail::fcontext_t scheduler_ = nullptr;
   const std::function<std::unique_ptr<client>()>* make_ = nullptr;
   std::unique_ptr<client> client_;
   choices* by_ = nullptr;
   trace* account_ = nullptr;
+  bool looks_for_shared_ = false;
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> shared_;  ///< on some stack, by others
   site_list* sites_ = nullptr;
   thread_index count_ = 0;
   thread_index setter_ = 0;
   thread_index running_ = 0;
-  std::optional<thread_index> last_;
-  unsigned preemptions_ = 0;
-  unsigned steps_ = 0;
-  bool is_short_of_room_ = false;             ///< for writes of a word
-  std::optional<unsigned> takes_turns_from_;  ///< the step
-  unsigned turn_left_ = 0;  ///< steps of the thread that ran last, where threads take turns
-  unsigned spurious_left_ = 0;
-  unsigned sleeps_ = 0;
-  std::uint64_t changes_of_data_ = 0;
-  unsigned timeouts_left_ = 0;
-  std::uint64_t hours_ = 0;  ///< by jumps of the time, and by deadlines that have passed
-  unsigned short_spins_left_ = 0;
-  unsigned old_reads_left_ = 0;
-  bool barriers_lost_ = false;
-  origin last_heavy_{};
-  std::array<std::uint16_t, max_threads> last_light_{};  ///< the event of each thread's last one
   std::vector<option> options_;
   std::vector<option> all_options_;
   std::vector<std::vector<thread_index>> sleepers_ =
       std::vector<std::vector<thread_index>>(max_locations);
-  std::vector<end_of_wait> deadlines_;
-  std::vector<plain_record> plains_;
-  std::vector<occupant> occupants_;
-  std::vector<state_entry> states_;
   /// No memory is used again before the execution is over: whether it would be is not a choice of
   /// the search.
   std::vector<room_for_state> rooms_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
-  std::optional<hash128> previous_;
   stretch client_memory_;  ///< nothing if it is another one in each execution
   bool forgets_past_ = false;
-  std::uint64_t times_back_ = 0;  ///< that a thread's code was where it had been before
-  bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;
   bool has_symmetry_ = false;           ///< some threads of the client are interchangeable
   bool is_last_resort_ = false;         ///< no thread has to go on before a deadline passes
-  effects done_;                        ///< by the last step
   std::vector<std::uint8_t> left_out_;  ///< candidates for which others stand
   std::vector<std::uint8_t> allowed_;
   std::vector<std::pair<int, thread_index>> awake_;
@@ -129,8 +140,6 @@ class execution_state {
   bool compares_states_ = false;  ///< some thread of the client has a loop that may come back
   std::unordered_set<std::uint64_t> endless_;  ///< states in which a loop without end begins
   bool is_redundant_ = false;  ///< an execution without the last step has the same future
-  bool has_given_up_ = false;  ///< a thread has; the execution has no end to look at
-  bool program_has_ended_ = false;
   verdict verdict_ = verdict::passed;
   std::string what_;
 };

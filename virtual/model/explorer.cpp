@@ -102,10 +102,16 @@ found replay(const client_maker& make, const settings& how, const std::string& t
     return result;
   }
   execution runs{how};
-  runs.trace_to(&result.steps);
   choices script;
-  script.follow(*list);
-  runs.run(make, script, [](const hash128&) { return true; });
+  const auto follow = [&] {
+    script = {};
+    script.follow(*list);
+    runs.run(make, script, [](const hash128&) { return true; });
+  };
+  runs.look_for_shared_stacks();
+  follow();
+  runs.trace_to(&result.steps);
+  follow();
   result.executions = 1;
   result.result = runs.result();
   result.what = runs.what();

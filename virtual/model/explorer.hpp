@@ -41,6 +41,9 @@ struct plan {
   /// another fault than the first one in its order.
   bool samples = false;
   bool exchanges = true;  ///< leaves out graphs that others become if threads are exchanged
+  /// Executions go on from snapshots of earlier ones; for a program that notes what clients take
+  /// from the heap.
+  bool keeps_snapshots = false;
   unsigned workers = 2;
   bool forks = false;  ///< workers are processes, as the client's variables are the process's
   std::size_t memory_bytes = std::size_t{2} << 30U;

@@ -334,7 +334,7 @@ std::uint32_t execution::take_sleepers(location_index from, std::uint32_t count,
     note_taken(threads_[sleeper], found > count ? found : 1);
     queue.erase(which);
     threads_[sleeper].has_woken_idly = false;
-    if (threads_[sleeper].sleeps_on_what_may_end) memory_.at(from).accessed.of[sleeper] = 0;
+    if (threads_[sleeper].sleeps_on_what_may_end) memory_.to_change(from).accessed.of[sleeper] = 0;
     if (to) {
       threads_[sleeper].repeats.slept.reset();
       sleepers_[*to].push_back(sleeper);

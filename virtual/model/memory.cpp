@@ -26,9 +26,21 @@ void memory::reset() noexcept {
   }
 }
 
+void memory::copy(const memory& from) {
+  for (std::size_t i = 0; i < from.count_; ++i) {
+    if (locations_[i].version != from.locations_[i].version) locations_[i] = from.locations_[i];
+  }
+  count_ = from.count_;
+  order_ = from.order_;
+  if (!has_asymmetric_ && !from.has_asymmetric_) return;
+  known_at_fence_ = from.known_at_fence_;
+  known_to_heavy_ = from.known_to_heavy_;
+  has_asymmetric_ = from.has_asymmetric_;
+}
+
 location_index memory::create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
                               std::source_location where, const place& lies) {
-  location& fresh = locations_[count_];
+  location& fresh = to_change(static_cast<location_index>(count_));
   fresh.name = name;
   fresh.where = where;
   fresh.messages.clear();
@@ -101,7 +113,7 @@ bool memory::tells_no_more(const knowledge& reader, location_index of, message_i
 
 void memory::read(knowledge& reader, location_index of, message_index read, std::memory_order order,
                   origin by) {
-  location& at = locations_[of];
+  location& at = to_change(of);
   const access how{by.thread, order};
   const evaluation mine{
       .thread = by.thread, .event = by.event, .happened = reader.current.happened};
@@ -119,7 +131,7 @@ message_index memory::write(knowledge& writer, location_index of, std::uint64_t 
 
 message_index memory::change(knowledge& writer, location_index of, message_index read,
                              std::uint64_t value, std::memory_order order, origin by) {
-  location& at = locations_[of];
+  location& at = to_change(of);
   at.messages[read].has_successor = true;
   const clock before = writer.current.happened;  // what it acquires does not come before it
   const view inherited = at.messages[read].released;
@@ -132,7 +144,7 @@ message_index memory::change(knowledge& writer, location_index of, message_index
 /// last release fence saw, and that message too.
 void memory::put(knowledge& writer, location_index of, std::uint64_t value, std::memory_order order,
                  std::size_t place, origin by, const view* inherited, const clock& happened) {
-  location& at = locations_[of];
+  location& at = to_change(of);
   const message_index index =
       at.insert({.value = value, .released = {}, .by = by, .has_successor = false}, place);
   const access how{by.thread, order};

@@ -89,6 +89,7 @@ struct location {
   bool is_alive;
   message_index notified = 0;  ///< the newest message that some notification knew of
   std::uint64_t adopted = 0;   ///< the number of the change that made the word of data
+  std::uint64_t version = 0;   ///< another one after each change, in all copies
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }
   /// Puts a message at a place of the modification order; returns its index.
@@ -128,11 +129,17 @@ constexpr bool releases(std::memory_order order) noexcept {
 class memory {
  public:
   void reset() noexcept;
+  /// Becomes the same as another one, but for what lies beyond its words.
+  void copy(const memory& from);
 
   location_index create(std::uint64_t name, std::uint64_t value, origin by, const view& known,
                         std::source_location where, const place& lies);
-  [[nodiscard]] location& at(location_index index) noexcept { return locations_[index]; }
   [[nodiscard]] const location& at(location_index index) const noexcept {
+    return locations_[index];
+  }
+  /// The same for a caller that changes it, before any other step.
+  [[nodiscard]] location& to_change(location_index index) noexcept {
+    locations_[index].version = ++versions_;
     return locations_[index];
   }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
@@ -248,6 +255,7 @@ class memory {
 
   std::vector<location> locations_ = std::vector<location>(max_locations);
   std::size_t count_ = 0;
+  std::uint64_t versions_ = 0;
   sequential_order order_;
   std::array<view, max_threads> known_at_fence_{};  ///< at the thread's last asymmetric fence
   view known_to_heavy_{};

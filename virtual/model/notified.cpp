@@ -129,9 +129,9 @@ void execution::notify(const void* address, bool all, std::source_location where
 
 /// Notes the newest message that the notification knows of, and returns it.
 message_index execution::note_notified(location_index on) {
-  location& at = memory_.at(on);
+  const location& at = memory_.at(on);
   const message_index known = at.order[memory_.oldest_place(on, me().known)];
-  if (at.position[known] > at.position[at.notified]) at.notified = known;
+  if (at.position[known] > at.position[at.notified]) memory_.to_change(on).notified = known;
   return known;
 }
 

@@ -11,14 +11,21 @@ namespace lockyard::model {
 
 void execution::check_alive(location_index which, std::source_location where) {
   if (which >= memory_.count()) fail(verdict::lifetime, "memory of no living word is used", where);
-  location& at = memory_.at(which);
+  const location& at = memory_.at(which);
   if (!at.is_alive) fail(verdict::lifetime, described(which) + " is used after its end", where);
   const clock& happened = me().known.current.happened;
   if (happened.of[at.creator.thread] < at.creator.event) {
+    if (at.adopted != 0) {
+      fail(verdict::race,
+           "accesses " + described(which) + " atomically, which T" +
+               std::to_string(at.creator.thread) +
+               " writes without an atomic access at the same time",
+           where);
+    }
     fail(verdict::lifetime, described(which) + " is used by a thread that cannot know it exists",
          where);
   }
-  at.accessed.of[running_] = static_cast<std::uint16_t>(me().events + 1);
+  memory_.to_change(which).accessed.of[running_] = static_cast<std::uint16_t>(me().events + 1);
 }
 
 location_index execution::create(std::uint64_t value, std::source_location where,
@@ -45,7 +52,7 @@ void execution::destroy(location_index which, std::source_location where) {
 
 void execution::end_word(location_index which, const char* how, std::source_location where,
                          verdict unless) {
-  location& at = memory_.at(which);
+  const location& at = memory_.at(which);
   clock others = at.accessed;
   others.join(at.read_as_plain);  // also what was read before it became a word
   others.of[running_] = 0;
@@ -61,8 +68,9 @@ void execution::end_word(location_index which, const char* how, std::source_loca
          where);
   }
   event(destroyed, at.name, 0);
-  at.ended = {.thread = running_, .event = me().events};
-  at.is_alive = false;
+  location& ended = memory_.to_change(which);
+  ended.ended = {.thread = running_, .event = me().events};
+  ended.is_alive = false;
 }
 
 location_index execution::find_word(location_index hint, const void* address, const void* type,

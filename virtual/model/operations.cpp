@@ -97,7 +97,7 @@ std::uint64_t execution::load(location_index from, std::memory_order order,
   leave_out_equal_reads(from, order);
   const message_index index = candidates_[choose_candidate(where)].second;
   note_followed(from, index);
-  location& at = memory_.at(from);
+  const location& at = memory_.at(from);
   const message& read = at.messages[index];
   event(loaded, at.name, read.by.name());
   memory_.read(me().known, from, index, order, this_event());
@@ -119,7 +119,7 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
   check_alive(to, where);
   note_attempt(to);
   check_plain_readers(to, where);
-  location& at = memory_.at(to);
+  const location& at = memory_.at(to);
   const std::size_t oldest = memory_.oldest_place(to, me().known);
   candidates_.clear();
   for (std::size_t place = at.order.size(); place > oldest; --place) {
@@ -168,7 +168,7 @@ std::uint64_t execution::exchange_by(location_index on, const change& by, std::m
 void execution::replace(location_index on, message_index read, std::uint64_t value,
                         std::memory_order order, std::source_location where) {
   check_plain_readers(on, where);
-  location& at = memory_.at(on);
+  const location& at = memory_.at(on);
   const std::uint64_t found = at.messages[read].value;
   event(changed, at.name, at.messages[read].by.name());
   check_room(on);

@@ -85,8 +85,9 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
   }
   if (by.thread == running_ && me().events < by.event) event(created, 0, 0);
   const location_index made = with_known_users(memory_.create(name, value, by, {}, where, lies));
-  memory_.at(made).read_as_plain = readers;
-  memory_.at(made).adopted = ++changes_of_data_;
+  location& word = memory_.to_change(made);
+  word.read_as_plain = readers;
+  word.adopted = ++changes_of_data_;
   return made;
 }
 
@@ -110,7 +111,7 @@ void execution::check_plain_readers(location_index which, std::source_location w
 std::uint64_t execution::read_word_as_plain(location_index which, std::source_location where) {
   if (is_plain_turn(memory_.at(which).lies.address)) end_plain_turn(where);
   check_alive(which, where);
-  location& at = memory_.at(which);
+  const location& at = memory_.at(which);
   const clock& happened = me().known.current.happened;
   for (const message& each : at.messages) {
     if (each.by.thread == running_ || happened.of[each.by.thread] >= each.by.event) continue;
@@ -119,7 +120,7 @@ std::uint64_t execution::read_word_as_plain(location_index which, std::source_lo
              std::to_string(each.by.thread) + " writes it at the same time",
          where);
   }
-  at.read_as_plain.of[running_] = moment();
+  memory_.to_change(which).read_as_plain.of[running_] = moment();
   me().repeats.all_reads.push_back({which, at.order.back()});
   if (account_ != nullptr) {
     tell(where, "reads " + described(which) + " without an atomic access",
@@ -146,14 +147,12 @@ void execution::give_up(std::source_location where, const char* why) {
 
 std::optional<execution::stack_place> execution::find_on_stack(const void* address) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  for (thread_index i = 0; i < max_threads; ++i) {
-    const auto top = reinterpret_cast<std::uintptr_t>(stacks_[i].top());
-    if (at >= top || top - at > fiber_stack::bytes) continue;
-    const bool is_live =
-        i == running_ || at >= reinterpret_cast<std::uintptr_t>(threads_[i].context);
-    return stack_place{.thread = i, .from_top = top - at, .is_live = is_live};
-  }
-  return std::nullopt;
+  const auto spot = stacks_.find(at);
+  if (!spot) return std::nullopt;
+  const auto owner = static_cast<thread_index>(spot->stack);
+  const bool is_live =
+      owner == running_ || at >= reinterpret_cast<std::uintptr_t>(threads_[owner].context);
+  return stack_place{.thread = owner, .from_top = spot->from_top, .is_live = is_live};
 }
 
 }  // namespace lockyard::model

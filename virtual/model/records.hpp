@@ -111,6 +111,7 @@ struct thread_record {
   bool rushes = false;            ///< runs a loop to its end, and sees nothing new in it
   std::optional<std::size_t> deadline;
   std::span<const look> looks;
+  std::source_location looks_at;  ///< the place of the await
   bool exchanges = false;
   location_index sleeps_on = 0;
   sleep_kind sleeps = sleep_kind::usual;
@@ -125,7 +126,7 @@ struct thread_record {
   deferral deferred;
   location_index last_change = 0;
   repetition repeats;
-  knowledge known_at_sleep;  ///< when it last fell asleep
+  std::optional<knowledge> known_at_sleep;  ///< when it last fell asleep
   hash128 code_at_sleep;
   std::uint16_t alike = 0;           ///< itself and the threads that are interchangeable with it
   std::uint16_t tied = 0;            ///< the threads from which its marks do not differ so far

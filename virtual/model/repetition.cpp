@@ -40,7 +40,7 @@ void mix(hash128& all, const view& of, std::size_t locations, thread_index self)
 
 /// The context of a fiber that does not run is the end of its stack, where its registers are.
 hash128 execution::state_of_stack(const thread_record& thread) const {
-  const auto* const top = static_cast<const std::byte*>(stacks_[&thread - threads_.data()].top());
+  const auto* const top = stacks_.top(static_cast<std::size_t>(&thread - threads_.data()));
   const auto* from = static_cast<const std::byte*>(thread.context);
   hash128 all;
   for (; top - from >= std::ptrdiff_t{sizeof(std::uint64_t)}; from += sizeof(std::uint64_t)) {

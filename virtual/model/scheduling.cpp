@@ -37,6 +37,7 @@ execution::stepped execution::step(const gate& goes_on) {
     what_ = "deeper than " + std::to_string(settings_.depth) + " steps";
     return stepped::on;
   }
+  if (may_go_back()) take_snapshot();
   try {
     // Only the meaning is needed of a choice that was made before.
     // The choices of finish() come after the last one of a thread.
@@ -208,6 +209,12 @@ void execution::list_last_resorts() {
   if (!all_ended && !can_go_on && !has_given_up_ && !program_has_ended_) note_hang();
 }
 
+/// A loop of the code's own that waits so compares values, and orders nothing.
+bool execution::waits_in_library(const thread_record& of) {
+  return of.looks.front().predicate == nullptr ||
+         of.looks.front().order != std::memory_order_relaxed;
+}
+
 void execution::note_hang() {
   options_.clear();
   for (const thread_record& each : std::span{threads_}.first(count_)) {
@@ -221,16 +228,17 @@ void execution::note_hang() {
     const status now = threads_[i].now;
     if (now == status::ended) continue;
     what_ += (what_.empty() ? "" : ", ") + std::string{"T"} + std::to_string(i);
-    // A loop of the code's own that waits so compares values, and orders nothing.
-    const bool is_in_library = now == status::awaiting && name_of_memory != nullptr &&
-                               (threads_[i].looks.front().predicate == nullptr ||
-                                threads_[i].looks.front().order != std::memory_order_relaxed);
+    const bool is_in_library =
+        now == status::awaiting && name_of_memory != nullptr && waits_in_library(threads_[i]);
     if (now == status::sleeping || now == status::queued || now == status::unnotified) {
       what_ += " sleeps on " + described(threads_[i].sleeps_on);
     } else if (now == status::repeating && threads_[i].repeats.waited_with) {
       what_ += " waits for " + described(threads_[i].repeats.waited_with->where);
-    } else if (is_in_library && !is_satisfiable(threads_[i])) {
-      what_ += " waits for " + described(threads_[i].looks.front().where);
+    } else if (is_in_library) {
+      running_ = i;
+      const std::string waits = "waits for " + described(threads_[i].looks.front().where);
+      if (threads_[i].looks_at.line() != 0) tell(threads_[i].looks_at, waits);
+      what_ += " " + waits;
     } else if (now == status::stuck) {
       what_ += " spins on plain data";
     } else {

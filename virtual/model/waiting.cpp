@@ -31,6 +31,7 @@ std::optional<seen> execution::await_now(std::span<const look> looks,
                                          std::source_location where) {
   thread_record& thread = me();
   thread.looks = looks;
+  thread.looks_at = where;
   thread.exchanges = desired.has_value();
   thread.deadline = deadline;
   // The thread that sets the client up is alone, so it need not wait for what exists already.

@@ -119,8 +119,9 @@ void report(int number, siginfo_t* info, void* context) {
         "the code crashes in its static initialisation, or the checker itself crashed; find the "
         "place with a debugger");
   }
-  static_assert(model::fiber_stack::bytes == 256 * 1024);
-  if (number == SIGSEGV && running->is_beyond_a_stack(info->si_addr)) {
+  static_assert(model::fiber_stacks::bytes == 256 * 1024);
+  if (number == SIGSEGV &&
+      running->is_beyond_a_stack(reinterpret_cast<std::uintptr_t>(info->si_addr))) {
     end_process("a thread needs more than 256 KiB of stack; make its local variables smaller");
   }
   const crash found = crash_of(number, *info, context);

@@ -394,7 +394,7 @@ void shadow::leave(std::uintptr_t frame_end, std::source_location where) {
   const auto on_stack = now().find_on_stack(pointer(frame_end));
   if (!on_stack || on_stack->thread != now().self()) return;
   functions.leave(frame_end);
-  const std::uintptr_t bottom = frame_end + on_stack->from_top - model::fiber_stack::bytes;
+  const std::uintptr_t bottom = frame_end + on_stack->from_top - model::fiber_stacks::bytes;
   const auto first = cells_.lower_bound(bottom);
   if (first == cells_.end() || first->first >= frame_end) return;
   release(bottom, frame_end, where);
