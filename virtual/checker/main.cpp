@@ -116,8 +116,8 @@ void load(const std::string& path) {
                                                               : has_readers ? 3
                                                                             : each.threads},
                                           .how = {.finishing = 8000, .wakes_any = true},
-                                          .offers_try = each.try_lock != nullptr,
-                                          .offers_timed = each.try_lock_for != nullptr},
+                                          .offers_try = each.offers_try(),
+                                          .offers_timed = each.offers_timed()},
                                  .of_module = each});
   }
 }
@@ -314,6 +314,7 @@ json answer(const json& job) {
   const model::client_size size = size_of(job, of.what.size);
   const model::client_maker make = of.clients(size);
   plan by = plan_of(job, of.what);
+  by.keeps_snapshots = !of.of_module && job.value("snapshots", true);
   model::mutation planted{};
   if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
     planted = mutation_of(*fault);

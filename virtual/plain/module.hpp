@@ -28,19 +28,50 @@ struct entry {
   bool (*try_lock_for)(void* at);  ///< for a short time; null if the lock has none
   void (*lock_shared)(void* at);   ///< null unless its readers are checked
   void (*unlock_shared)(void* at);
-  unsigned threads;  ///< the client's number of threads
+  bool (*try_lock_shared)(void* at);      ///< null unless the lock has one
+  bool (*try_lock_shared_for)(void* at);  ///< the same
+  unsigned threads;                       ///< the client's number of threads
   void (*thread)(void* at, unsigned index);
   void (*finish)(void* at);
   int (*program)(int count, char** words);  ///< main()
+
+  [[nodiscard]] bool offers_try() const {
+    return try_lock != nullptr || try_lock_shared != nullptr;
+  }
+  [[nodiscard]] bool offers_timed() const {
+    return try_lock_for != nullptr || try_lock_shared_for != nullptr;
+  }
 };
 
 template <class Lock>
 concept has_try_lock = requires(Lock& object) {
   { object.try_lock() } -> std::convertible_to<bool>;
 };
+/// How long an attempt may take, as code says it: a time, a number of some unit, or when it ends.
+inline constexpr std::chrono::milliseconds shortly{1};
 template <class Lock>
 concept has_try_lock_for = requires(Lock& object) {
-  { object.try_lock_for(std::chrono::milliseconds{1}) } -> std::convertible_to<bool>;
+  { object.try_lock_for(shortly) } -> std::convertible_to<bool>;
+};
+template <class Lock>
+concept has_try_lock_for_number = requires(Lock& object) {
+  { object.try_lock_for(1U) } -> std::convertible_to<bool>;
+};
+template <class Lock>
+concept has_try_lock_until = requires(Lock& object) {
+  { object.try_lock_until(std::chrono::steady_clock::now()) } -> std::convertible_to<bool>;
+};
+template <class Lock>
+concept has_try_lock_shared = requires(Lock& object) {
+  { object.try_lock_shared() } -> std::convertible_to<bool>;
+};
+template <class Lock>
+concept has_try_lock_shared_for = requires(Lock& object) {
+  { object.try_lock_shared_for(shortly) } -> std::convertible_to<bool>;
+};
+template <class Lock>
+concept has_try_lock_shared_until = requires(Lock& object) {
+  { object.try_lock_shared_until(std::chrono::steady_clock::now()) } -> std::convertible_to<bool>;
 };
 template <class Lock>
 concept has_readers = requires(Lock& object) {
@@ -70,6 +101,8 @@ consteval entry entry_of_lock(const char* name) {
              .try_lock_for = nullptr,
              .lock_shared = nullptr,
              .unlock_shared = nullptr,
+             .try_lock_shared = nullptr,
+             .try_lock_shared_for = nullptr,
              .threads = 0,
              .thread = nullptr,
              .finish = nullptr,
@@ -79,7 +112,13 @@ consteval entry entry_of_lock(const char* name) {
   }
   if constexpr (has_try_lock_for<Lock>) {
     made.try_lock_for = [](void* at) -> bool {
-      return static_cast<Lock*>(at)->try_lock_for(std::chrono::milliseconds{1});
+      return static_cast<Lock*>(at)->try_lock_for(shortly);
+    };
+  } else if constexpr (has_try_lock_for_number<Lock>) {
+    made.try_lock_for = [](void* at) -> bool { return static_cast<Lock*>(at)->try_lock_for(1U); };
+  } else if constexpr (has_try_lock_until<Lock>) {
+    made.try_lock_for = [](void* at) -> bool {
+      return static_cast<Lock*>(at)->try_lock_until(std::chrono::steady_clock::now() + shortly);
     };
   }
   return made;
@@ -94,6 +133,21 @@ consteval entry entry_of_readers(const char* name, const char* type) {
     made.type = type;
     made.lock_shared = [](void* at) { static_cast<Lock*>(at)->lock_shared(); };
     made.unlock_shared = [](void* at) { static_cast<Lock*>(at)->unlock_shared(); };
+    if constexpr (has_try_lock_shared<Lock>) {
+      made.try_lock_shared = [](void* at) -> bool {
+        return static_cast<Lock*>(at)->try_lock_shared();
+      };
+    }
+    if constexpr (has_try_lock_shared_for<Lock>) {
+      made.try_lock_shared_for = [](void* at) -> bool {
+        return static_cast<Lock*>(at)->try_lock_shared_for(shortly);
+      };
+    } else if constexpr (has_try_lock_shared_until<Lock>) {
+      made.try_lock_shared_for = [](void* at) -> bool {
+        return static_cast<Lock*>(at)->try_lock_shared_until(std::chrono::steady_clock::now() +
+                                                             shortly);
+      };
+    }
   }
   return made;
 }
@@ -117,6 +171,8 @@ consteval entry entry_of_client(const char* name) {
              .try_lock_for = nullptr,
              .lock_shared = nullptr,
              .unlock_shared = nullptr,
+             .try_lock_shared = nullptr,
+             .try_lock_shared_for = nullptr,
              .threads = Client::threads,
              .thread = [](void* at, unsigned index) { static_cast<Client*>(at)->thread(index); },
              .finish = nullptr,
@@ -140,6 +196,8 @@ consteval entry entry_of_program(const char* name, int (*main)(int, char**)) {
           .try_lock_for = nullptr,
           .lock_shared = nullptr,
           .unlock_shared = nullptr,
+          .try_lock_shared = nullptr,
+          .try_lock_shared_for = nullptr,
           .threads = 1,
           .thread = nullptr,
           .finish = nullptr,

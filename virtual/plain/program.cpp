@@ -139,32 +139,38 @@ class module_client : public model::client {
     model::require(first_.read() == second_.read(), "both counters agree");
     const unsigned writers = has_readers() ? 1 : size_.threads;
     const unsigned all = writers * size_.acquisitions;
-    const unsigned least = may_fail(size_.threads - 1) ? all - size_.acquisitions : all;
+    const bool may_be_fewer = may_fail(has_readers() ? 0 : size_.threads - 1);
+    const unsigned least = may_be_fewer ? all - size_.acquisitions : all;
     model::require(first_.read() >= least && first_.read() <= all, "no update is lost");
   }
 
  private:
   [[nodiscard]] bool has_readers() const { return of_.lock_shared != nullptr; }
-  [[nodiscard]] bool may_fail(unsigned index) const {
-    return (size_.tries || size_.timed) && index + 1 == size_.threads;
+  [[nodiscard]] bool reads(unsigned index) const { return has_readers() && index != 0; }
+  /// Returns the attempt of a thread that makes one: the last thread, and the writer among readers.
+  [[nodiscard]] bool (*attempt_of(unsigned index) const)(void* at) {
+    const bool is_one = index + 1 == size_.threads || (has_readers() && index == 0);
+    if (!is_one || (!size_.tries && !size_.timed)) return nullptr;
+    if (reads(index)) return size_.tries ? of_.try_lock_shared : of_.try_lock_shared_for;
+    return size_.tries ? of_.try_lock : of_.try_lock_for;
   }
+  [[nodiscard]] bool may_fail(unsigned index) const { return attempt_of(index) != nullptr; }
 
   /// False if the lock was not acquired.
   bool acquire(unsigned index) {
-    if (may_fail(index)) return (size_.tries ? of_.try_lock : of_.try_lock_for)(at_);
-    of_.lock(at_);
+    if (auto* const attempt = attempt_of(index)) return attempt(at_);
+    (reads(index) ? of_.lock_shared : of_.lock)(at_);
     return true;
   }
 
   void contend(unsigned index) {
     for (unsigned i = 0; i < size_.acquisitions; ++i) {
-      if (has_readers() && index != 0) {
-        of_.lock_shared(at_);
+      if (!acquire(index)) continue;
+      if (reads(index)) {
         model::require(first_.read() == second_.read(), "a reader sees a whole update");
         of_.unlock_shared(at_);
         continue;
       }
-      if (!acquire(index)) continue;
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
       const bool destroys = size_.destroys && first_.read() == size_.threads * size_.acquisitions;
@@ -270,10 +276,10 @@ std::vector<entry> load_module(const std::string& path) {
 }
 
 model::client_maker clients_of(const entry& of, const model::client_size& size) {
-  if (of.lock != nullptr && size.tries && of.try_lock == nullptr) {
+  if (of.lock != nullptr && size.tries && !of.offers_try()) {
     throw std::invalid_argument{std::string{of.name} + " has no try_lock()"};
   }
-  if (of.lock != nullptr && size.timed && of.try_lock_for == nullptr) {
+  if (of.lock != nullptr && size.timed && !of.offers_timed()) {
     throw std::invalid_argument{std::string{of.name} + " has no try_lock_for()"};
   }
   return [of, size] { return std::make_unique<module_client>(of, size); };

@@ -248,5 +248,11 @@ void __wrap_qsort(void* first, std::size_t count, std::size_t bytes,
   if (lockyard::plain::is_active()) lockyard::plain::now().note_unordered();
   std::qsort(first, count, bytes, compare);
 }
+/// The numbers follow from the seed, which is the code's own.
+int __wrap_rand_r(unsigned* seed) {
+  read_bytes(seed, sizeof *seed, LOCKYARD_PC);
+  write_bytes(seed, sizeof *seed, LOCKYARD_PC);
+  return rand_r(seed);
+}
 }
 // NOLINTEND(bugprone-reserved-identifier, cert-dcl50-cpp)

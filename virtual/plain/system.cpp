@@ -227,6 +227,23 @@ int __wrap_pthread_setaffinity_np(pthread_t /*thread*/, std::size_t /*size*/,
                                   const cpu_set_t* /*set*/) {
   return 0;
 }
+// A priority changes no execution that the checker looks at: each thread may run at any time.
+int __wrap_pthread_setschedparam(pthread_t /*thread*/, int /*policy*/,
+                                 const sched_param* /*parameters*/) {
+  return 0;
+}
+int __wrap_pthread_setschedprio(pthread_t /*thread*/, int /*priority*/) {
+  return 0;
+}
+int __wrap_sched_setscheduler(pid_t /*thread*/, int /*policy*/, const sched_param* /*parameters*/) {
+  return 0;
+}
+int __wrap_sched_setaffinity(pid_t /*thread*/, std::size_t /*size*/, const cpu_set_t* /*set*/) {
+  return 0;
+}
+int __wrap_mlockall(int /*flags*/) {
+  return 0;
+}
 int __wrap_pthread_setcancelstate(int /*state*/, int* old) {
   lockyard::plain::give(old, int{PTHREAD_CANCEL_ENABLE}, LOCKYARD_PC);
   return 0;
@@ -246,6 +263,11 @@ int __wrap_gettid() {
   return is_active() ? lockyard::plain::now().self() + 1 : gettid();
 }
 
+/// The processor's counter of cycles, as if each took a nanosecond.
+unsigned long long lockyard_cycles() noexcept {
+  if (!is_active()) return 0;
+  return static_cast<unsigned long long>(lockyard::plain::time_ns(LOCKYARD_HERE));
+}
 int __wrap_clock_gettime(clockid_t clock, std::timespec* to) {
   if (!is_active()) return clock_gettime(clock, to);
   lockyard::plain::give(to, lockyard::plain::time_of(clock, LOCKYARD_PC), LOCKYARD_PC);

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from lockyard.errors import UsageError
@@ -60,6 +60,9 @@ SUITE = (
     ClientSize(destroys=True),
 )
 TIMED_SUITE = (ClientSize(timed=True), ClientSize(threads=3, timed=True))
+# A lock that a user wrote may lose what two threads leave in it as the third one gives up.
+USERS_SUITE = (*SUITE, ClientSize(threads=3, tries=True))
+READERS = ".readers"  # ends the name of the check of a lock that has lock_shared()
 
 
 @dataclass(frozen=True)
@@ -78,15 +81,21 @@ class Client:
         """Returns what names it on the command line."""
         return self.option or self.name
 
-    @property
-    def sizes(self) -> tuple[ClientSize, ...]:
-        """Returns the sizes to check; only locks have clients that come in several sizes."""
-        if self.group != "lock":
-            return (self.size,)
-        # A user's lock is searched without reduction, so with two threads only.
-        timed = TIMED_SUITE[:1] if self.option else TIMED_SUITE
-        suite = (*SUITE, *timed) if self.offers_timed else SUITE
-        return tuple(each for each in suite if self.offers_try or not each.tries)
+    def sizes(self, wanted: ClientSize | None = None) -> tuple[ClientSize, ...]:
+        """Returns the sizes to check; only locks have clients that come in several sizes. A
+        user's lock makes attempts in a wanted size too."""
+        if self.option and (wanted or self.name.endswith(READERS)):
+            size = wanted or self.size
+            suite = (size, replace(size, tries=True), replace(size, timed=True))
+        elif wanted or self.group != "lock":
+            return (wanted or self.size,)
+        else:
+            suite = (*(USERS_SUITE if self.option else SUITE), *TIMED_SUITE)
+        return tuple(
+            each
+            for each in suite
+            if (self.offers_try or not each.tries) and (self.offers_timed or not each.timed)
+        )
 
 
 def listed(checker: Checker) -> list[Client]:

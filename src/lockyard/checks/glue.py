@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockyard.checks.clients import READERS
 from lockyard.errors import UsageError
 from lockyard.user_locks import faults
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
-READERS = ".readers"  # ends the name of the check of a lock that has lock_shared()
-
 
 # A function main at the beginning of a declaration, or after its type.
 MAIN = re.compile(r"(?:^|[;}])[ \t]*(?:[A-Za-z_][\w \t]*[ \t])?main[ \t]*\([^;]*\{", re.MULTILINE)

@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lockyard.measure.session import say
+
 if TYPE_CHECKING:
     from lockyard.checks.result import Result
     from lockyard.checks.session import Session
@@ -20,6 +22,7 @@ def minimised(session: Session, result: Result) -> Result:
     settings = result.check.settings
     if not result.found_fault or settings.search != "exhaustive" or settings.bounds:
         return result
+    say(f"{result.check.label}: looks for a simpler execution that fails, {BUDGET_S:g} s at most")
     end_s = time.monotonic() + BUDGET_S
 
     def search(bound: int, depth: int | None) -> Result | None:

@@ -109,7 +109,7 @@ def mutations_of(
             found.setdefault(word, Mutation(site, is_own=is_own)).clients.append(lock)
     files = {each.site["file"] for each in found.values()}
     for client in clients:
-        for word, site in _sites_of(session, client, client.sizes, settings).items():
+        for word, site in _sites_of(session, client, client.sizes(), settings).items():
             is_ours = site["file"] in files or source_text(site["file"], 1)
             if is_own or is_ours:  # in a lock, or in another header of the library
                 found.setdefault(word, Mutation(site, is_own=is_own)).clients.append(client)
@@ -144,9 +144,9 @@ def result(
     done: list[Result] = []
     checks = (
         Check(client, size, settings, mutation.site)
-        for size in dict.fromkeys(each for one in mutation.clients for each in one.sizes)
+        for size in dict.fromkeys(each for one in mutation.clients for each in one.sizes())
         for client in mutation.clients
-        if size in client.sizes
+        if size in client.sizes()
     )
     for each in session.results(checks):
         done.append(each)

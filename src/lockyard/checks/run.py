@@ -119,7 +119,7 @@ def _checks(choice: Choice, known: list[Client], settings: Settings) -> list[Che
     return [
         Check(client, size, each)
         for client in (*litmus, *wanted, *faults)
-        for size in ((choice.size,) if choice.size else client.sizes)
+        for size in client.sizes(choice.size)
         for each in settings.by_bound()
     ]
 

@@ -73,7 +73,7 @@ def print_mutations(results: Sequence[MutationResult]) -> None:
 
 def _needless(of: MutationResult) -> str:
     """Says that a client of the user's lock does not need an order, or a wake."""
-    sizes = [shape for one in of.mutation.clients for shape in one.sizes]
+    sizes = [shape for one in of.mutation.clients for shape in one.sizes()]
     largest = max(sizes, key=lambda shape: (shape.threads, shape.acquisitions))
     return (
         f"this `{of.mutation.dropped}` is not needed by any client "

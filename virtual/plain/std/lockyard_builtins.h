@@ -18,6 +18,7 @@ void* lockyard_memset(void*, int, __SIZE_TYPE__) LOCKYARD_THROWS_NOTHING __asm__
 int lockyard_memcmp(const void*, const void*, __SIZE_TYPE__)
     LOCKYARD_THROWS_NOTHING __asm__("memcmp");
 __SIZE_TYPE__ lockyard_strlen(const char*) LOCKYARD_THROWS_NOTHING __asm__("strlen");
+unsigned long long lockyard_cycles(void) LOCKYARD_THROWS_NOTHING;
 #ifdef __cplusplus
 }
 #endif
@@ -43,6 +44,9 @@ __SIZE_TYPE__ lockyard_strlen(const char*) LOCKYARD_THROWS_NOTHING __asm__("strl
 #define __builtin_memset lockyard_memset
 #define __builtin_memcmp lockyard_compared
 #define __builtin_strlen lockyard_length
+/* _mm_mfence() and __rdtsc(). */
+#define __builtin_ia32_mfence __sync_synchronize
+#define __builtin_ia32_rdtsc lockyard_cycles
 
 /* These builtins are full barriers, which a seq_cst operation is not, and the compiler does not
    tell the checker which of the two it has. __sync_lock_test_and_set() is an acquire, and
@@ -78,3 +82,6 @@ __SIZE_TYPE__ lockyard_strlen(const char*) LOCKYARD_THROWS_NOTHING __asm__("strl
 /* Attributes by which code asks not to be seen: one without an effect replaces them. */
 #define no_sanitize_thread unused
 #define no_sanitize(...) unused
+/* The compiler drops a call of a pure function whose result is not used, with all that it reads. */
+#define pure __unused__
+#define __pure__ __unused__
