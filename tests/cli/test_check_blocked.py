@@ -80,7 +80,9 @@ def test_shows_how_a_thread_uses_its_own_variable_that_others_use_too(tmp_path: 
     report = report_of(tmp_path / "two_mutexes.cpp", TWO_MUTEXES)
     line = line_with(TWO_MUTEXES, "// of main()")
     written = re.search(
-        rf"(\d+) two_mutexes\.cpp:{line} +T0  writes plain data a variable on T0's stack", report
+        rf"(\d+) two_mutexes\.cpp:{line} +T0  writes plain data counter on T0's stack", report
     )
     assert written, report
     assert f"[the other access is {written[1]}; neither happens before the other]" in report
+    for mutex in ("one", "other"):
+        assert f"exchange acquire on {mutex} on T0's stack" in report

@@ -109,7 +109,8 @@ void __tsan_init() {}
 #pragma GCC diagnostic ignored "-Wframe-address"
 void __tsan_func_entry(void* /*caller*/) {
   if (!lockyard::plain::is_active()) return;
-  lockyard::plain::enter_function(__builtin_frame_address(1), __builtin_frame_address(0));
+  lockyard::plain::enter_function(__builtin_frame_address(1), __builtin_frame_address(0),
+                                  __builtin_return_address(0));
 }
 void __tsan_func_exit() {
   if (!lockyard::plain::is_active()) return;

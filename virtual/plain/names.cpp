@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <istream>
 #include <map>
 #include <optional>
 #include <regex>
@@ -23,10 +24,24 @@ struct member {
 };
 using members = std::vector<member>;
 
+/// The variables of a function that lie in its frame, by offset from `frame_begins`.
+struct function {
+  std::uintptr_t code;
+  std::uintptr_t code_end;
+  members variables;
+};
+
+/// The debug information counts from the end of the caller's stack. Below it are the place to
+/// return to and the caller's frame pointer, to which the function's own one points.
+constexpr std::uintptr_t above_frame_pointer = 2 * sizeof(void*);
+/// Offsets are negative, so they are counted from so far below.
+constexpr std::uintptr_t most_below = std::uintptr_t{1} << 32U;
+
 struct known_names {
   std::map<std::string, members, std::less<>> objects;  ///< keys: the entries' names
   members variables;                                    ///< by address
   members of_threads;                                   ///< by offset
+  std::vector<function> functions;
   std::map<std::pair<std::string, std::size_t>, members> types;
   const members* current = nullptr;
 };
@@ -78,8 +93,17 @@ std::string name_on_heap(const arena::object& found, std::uintptr_t offset) {
   return offset == 0 ? name : name + "+" + std::to_string(offset);
 }
 
-std::string name_on_stack(const execution::stack_place& found) {
-  return "a variable on T" + std::to_string(found.thread) + "'s stack";
+std::string name_on_stack(const execution::stack_place& found, std::uintptr_t at) {
+  const std::string where = " on T" + std::to_string(found.thread) + "'s stack";
+  const auto frame = worker::mine().memory.functions.frame_of(found.thread, at);
+  if (frame) {
+    const std::uintptr_t begin = frame->end + above_frame_pointer - most_below;
+    for (const function& each : known().functions) {
+      if (frame->pc < each.code || frame->pc >= each.code_end) continue;
+      if (const auto name = name_in(each.variables, at - begin)) return *name + where;
+    }
+  }
+  return "a variable" + where;
 }
 
 /// A variable of a thread, if the address is in a thread's copy of the module's variables.
@@ -95,6 +119,19 @@ std::optional<std::string> name_of_thread(std::uintptr_t at) {
   return std::nullopt;
 }
 
+void read_local(std::istream& words, std::uintptr_t base) {
+  function of{};
+  std::intptr_t offset = 0;
+  member each{};
+  words >> of.code >> of.code_end >> offset >> each.size >> each.name;
+  of.code += base;
+  of.code_end += base;
+  each.offset = most_below + static_cast<std::uintptr_t>(offset);
+  std::vector<function>& all = known().functions;
+  if (all.empty() || all.back().code != of.code) all.push_back(of);
+  all.back().variables.push_back(each);
+}
+
 }  // namespace
 
 account read_names(const std::string& path, std::uintptr_t base) {
@@ -108,6 +145,10 @@ account read_names(const std::string& path, std::uintptr_t base) {
     words >> kind;
     if (kind == "instrumented" || kind == "silent") {
       found = kind == "silent" ? account::partial : account::complete;
+      continue;
+    }
+    if (kind == "local") {
+      read_local(words, base);
       continue;
     }
     if (kind == "type") words >> type.second >> type.first;
@@ -150,7 +191,7 @@ std::string name_of_memory(const void* address) {
     return name_on_heap(*found, at - found->begin);
   }
   const auto on_stack = execution::current()->find_on_stack(address);
-  return on_stack ? name_on_stack(*on_stack) : std::string{};
+  return on_stack ? name_on_stack(*on_stack, at) : std::string{};
 }
 
 namespace {

@@ -33,10 +33,10 @@ void stacks::drop_below(stack& mine, std::uintptr_t end) {
   while (!mine.functions.empty() && mine.functions.back().end <= end) mine.functions.pop_back();
 }
 
-void stacks::enter(std::uintptr_t end, std::uintptr_t bottom) {
+void stacks::enter(std::uintptr_t end, std::uintptr_t bottom, std::uintptr_t pc) {
   stack& own = mine();
   drop_below(own, end);
-  own.functions.push_back({.end = end, .begun = now().here_and_now()});
+  own.functions.push_back({.end = end, .begun = now().here_and_now(), .pc = pc});
   own.dead_below = bottom;
 }
 
@@ -52,6 +52,14 @@ void stacks::leave(std::uintptr_t end) {
   if (own.functions.empty()) return lasting().note_first_end();
   function& caller = own.functions.back();
   caller.callees_end = std::max(caller.callees_end, end);
+}
+
+std::optional<stacks::frame> stacks::frame_of(model::thread_index owner, std::uintptr_t at) const {
+  const auto& functions = all_[owner].functions;
+  const auto inner = std::ranges::find_if(functions.rbegin(), functions.rend(),
+                                          [at](const function& each) { return each.end > at; });
+  if (!are_functions_known || inner == functions.rend()) return std::nullopt;
+  return frame{.pc = inner->pc, .end = inner->end};
 }
 
 bool stacks::is_of_first(model::thread_index owner, std::uintptr_t at) const {

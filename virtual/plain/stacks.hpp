@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace lockyard::plain {
@@ -16,9 +17,9 @@ class stacks {
  public:
   void reset() { all_ = {}; }
 
-  /// A function of the running thread begins. Its variables lie below `end`, and nothing lives
-  /// below `bottom`.
-  void enter(std::uintptr_t end, std::uintptr_t bottom);
+  /// A function of the running thread begins, whose code lies around `pc`. Its variables lie below
+  /// `end`, and nothing lives below `bottom`.
+  void enter(std::uintptr_t end, std::uintptr_t bottom, std::uintptr_t pc);
   /// The function's variables reach down to there.
   void reach(std::uintptr_t bottom);
   /// The function returns, and the functions that it has called have ended too.
@@ -36,6 +37,13 @@ class stacks {
   /// that this one has called.
   [[nodiscard]] bool comes_after_beginning(model::thread_index owner, std::uintptr_t at) const;
 
+  struct frame {
+    std::uintptr_t pc;
+    std::uintptr_t end;
+  };
+  /// Returns the frame in which the address lies, if a function is known to have one there.
+  [[nodiscard]] std::optional<frame> frame_of(model::thread_index owner, std::uintptr_t at) const;
+
   /// Whether the address belongs to the thread's first function.
   [[nodiscard]] bool is_of_first(model::thread_index owner, std::uintptr_t at) const;
 
@@ -48,6 +56,7 @@ class stacks {
   struct function {
     std::uintptr_t end;
     model::origin begun;
+    std::uintptr_t pc = 0;
     std::uintptr_t callees_end = 0;  ///< the highest one
   };
   struct stack {

@@ -102,7 +102,8 @@ void __VERIFIER_atomic_end() {
 #pragma GCC diagnostic ignored "-Wframe-address"
 void lockyard_atomic_function_entry(void* /*caller*/) {
   if (!lockyard::plain::is_active()) return;
-  lockyard::plain::enter_function(__builtin_frame_address(1), __builtin_frame_address(0));
+  lockyard::plain::enter_function(__builtin_frame_address(1), __builtin_frame_address(0),
+                                  __builtin_return_address(0));
   LOCKYARD_NOTE_CALLER;
   lockyard::plain::begin_block(&lockyard_atomic_block, LOCKYARD_PC);
 }

@@ -71,9 +71,10 @@ int lock_in_loop(pthread_mutex_t* mutex, const void* pc);
 int unlock(pthread_mutex_t* mutex, std::source_location where);
 
 /// A function of the module begins or ends: its frame, and the frame of what it calls to say so.
-inline void enter_function(const void* frame, const void* callee) {
+inline void enter_function(const void* frame, const void* callee, const void* pc) {
   worker::mine().memory.functions.enter(reinterpret_cast<std::uintptr_t>(frame),
-                                        reinterpret_cast<std::uintptr_t>(callee));
+                                        reinterpret_cast<std::uintptr_t>(callee),
+                                        reinterpret_cast<std::uintptr_t>(pc));
 }
 inline void leave_function(const void* frame, std::source_location where) {
   worker::mine().memory.leave(reinterpret_cast<std::uintptr_t>(frame), where);

@@ -2,10 +2,11 @@
 """The names of the memory that a module uses, from its debug information.
 
 One line for each member of a lock or client (`object`: offset, size, name, whose), variable
-(`static`: address, size, name; `thread`: offset, size, name), and member of a type, by which
+(`static`: address, size, name; `thread`: offset, size, name), member of a type, by which
 objects on the heap are named (`type`: the type's size and name; the member's offset, size and
-name). The first line is `instrumented` if the checker sees each access of the module's code, and
-`silent` if it may not.
+name), and variable of a function (`local`: the addresses between which the function's code lies;
+offset in its frame, size, name). The first line is `instrumented` if the checker sees each access
+of the module's code, and `silent` if it may not.
 """
 
 from __future__ import annotations
@@ -32,13 +33,18 @@ LIBRARIES = ("std", "__gnu_cxx", "__cxxabiv1")
 OP_ADDRESS = 0x03
 OP_CONSTANT = (0x0C, 0x0E)
 OP_OF_THREAD = (0xE0, 0x9B)
+OP_IN_FRAME = 0x91
+FRAME_OF_CALL = [0x9C]  # the base of a frame: the stack's end before the call
+LOCALS = ("DW_TAG_variable", "DW_TAG_formal_parameter")
+SCOPES = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine")
 QUALIFIERS = (
     "DW_TAG_typedef",
     "DW_TAG_const_type",
     "DW_TAG_volatile_type",
     "DW_TAG_atomic_type",
 )
-STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type")
+UNION = "DW_TAG_union_type"
+STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_class_type", UNION)
 
 
 def text(module: Path, entries: Sequence[str]) -> str:
@@ -104,6 +110,8 @@ class _Found:
                 self.look(die, ours=False)
             elif die.tag in ("DW_TAG_subprogram", "DW_TAG_lexical_block"):
                 self.look(die, ours=False)
+                if die.tag == "DW_TAG_subprogram" and "DW_AT_low_pc" in die.attributes:
+                    self._locals_of(die)
 
     def _variable(self, die: DIE, *, ours: bool) -> None:
         named = _named(die)
@@ -124,6 +132,32 @@ class _Found:
         of = typed.get_DIE_from_attribute("DW_AT_type")
         found = list(_members(of, place, name)) or [(place, _size(of), name)]
         self.lines += [f"{kind} {at} {size} {member}" for at, size, member in found]
+
+    def _locals_of(self, function: DIE) -> None:
+        base = function.attributes.get("DW_AT_frame_base")
+        high = function.attributes.get("DW_AT_high_pc")
+        if base is None or base.value != FRAME_OF_CALL or high is None:
+            return
+        low = function.attributes["DW_AT_low_pc"].value
+        end = high.value if high.form == "DW_FORM_addr" else low + high.value
+        self._locals(function, f"local {low} {end}")
+
+    def _locals(self, scope: DIE, head: str) -> None:
+        for die in scope.iter_children():
+            if die.tag in SCOPES:
+                self._locals(die, head)
+            elif die.tag in LOCALS and "DW_AT_artificial" not in die.attributes:
+                self._local(die, head)
+
+    def _local(self, die: DIE, head: str) -> None:
+        place = _offset_in_frame(die)
+        named = _named(die)
+        typed = named if "DW_AT_type" in named.attributes else die
+        if place is None or not _name(named) or "DW_AT_type" not in typed.attributes:
+            return
+        of = typed.get_DIE_from_attribute("DW_AT_type")
+        found = list(_members(of, place, _name(named))) or [(place, _size(of), _name(named))]
+        self.lines += [f"{head} {at} {size} {member}" for at, size, member in found if size]
 
     def _type(self, die: DIE) -> None:
         if not _name(die) or not _size(die):
@@ -153,6 +187,18 @@ def _location(variable: DIE) -> tuple[str, int]:
     return "", 0
 
 
+def _offset_in_frame(variable: DIE) -> int | None:
+    """Returns nothing for a variable that is not always at one place in its function's frame."""
+    attribute = variable.attributes.get("DW_AT_location")
+    if attribute is None or not isinstance(attribute.value, list):
+        return None
+    operation, *digits = bytes(attribute.value)
+    if operation != OP_IN_FRAME or any(each < 0x80 for each in digits[:-1]) or not digits:
+        return None
+    value = sum((each & 0x7F) << 7 * place for place, each in enumerate(digits))
+    return value - (1 << 7 * len(digits)) if digits[-1] & 0x40 else value
+
+
 def _members(
     of: DIE, base: int = 0, prefix: str = "", depth: int = 0
 ) -> Iterator[tuple[int, int, str]]:
@@ -162,6 +208,8 @@ def _members(
         size = _size(element)
         for index in range(min(_count(of), MOST_ELEMENTS)):
             yield from _members(element, base + index * size, f"{prefix}[{index}]", depth + 1)
+    elif of.tag == UNION and prefix and _size(of):
+        yield base, _size(of), prefix
     elif of.tag in STRUCTURES and not _is_leaf(of) and depth < MOST_DEPTH:
         for die in of.iter_children():
             if "DW_AT_data_member_location" not in die.attributes or "DW_AT_type" not in (
