@@ -50,10 +50,11 @@ bool handles_exception() {
 }  // namespace
 
 bool execution::may_go_back() {
-  return goes_back_ && steps_ % steps_between == 0 && !uses_heap_ && can_look_at_code() && by_->explores() && by_->is_new() &&
-         !by_->is_translated() && account_ == nullptr && !scheduler && name_of_memory == nullptr &&
-         client_memory_.begin != nullptr && !snapshots_.full() && !takes_turns_from_ &&
-         !handles_exception() && futures_.knows_all_memory();
+  return goes_back_ && steps_ % steps_between == 0 && !uses_heap_ && can_look_at_code() &&
+         by_->explores() && by_->is_new() && !by_->is_translated() && account_ == nullptr &&
+         !scheduler && name_of_memory == nullptr && client_memory_.begin != nullptr &&
+         !snapshots_.full() && !takes_turns_from_ && !handles_exception() &&
+         futures_.knows_all_memory();
 }
 
 void execution::take_snapshot() {
