@@ -373,7 +373,7 @@ def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) ->
     [
         ("pthread_cancel(pthread_self())", "calls `pthread_cancel`", "leave the call out"),
         ("(void)std::rand()", "calls `rand`, whose result differs", "use a fixed value"),
-        ("__builtin_ia32_mfence()", "has the instruction `mfence", "write it with std::atomic"),
+        ("__builtin_ia32_sfence()", "has the instruction `sfence", "write it with std::atomic"),
     ],
 )
 def test_refuses_calls_that_it_has_no_model_of(

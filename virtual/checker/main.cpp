@@ -325,7 +325,7 @@ json answer(const json& job) {
     found again = plain::searched([&] { return model::replay(make, by.how, text); });
     if (job.value("stops", false)) {
       lockyard_replay_begins();
-      again = model::replay(make, by.how, text);
+      again = model::replay(make, by.how, text, &again.shared);
     }
     return to_json(again, by.how, of.threads(size));
   }

@@ -48,19 +48,22 @@ void execution::tell(std::source_location where, const std::string& text, const 
 
 void execution::note_shared(const plain_record& data) {
   const auto on_stack = find_on_stack(data.lies.address);
-  if (!on_stack || on_stack->thread == running_) return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(data.lies.address);
-  shared_.emplace_back(begin, begin + data.lies.size);
+  if (!on_stack || on_stack->thread == running_ || is_shared(*on_stack, data.lies.size)) return;
+  shared_.push_back({.stack = on_stack->thread,
+                     .begin = on_stack->from_top - std::min(on_stack->from_top, data.lies.size),
+                     .end = on_stack->from_top});
+}
+
+bool execution::is_shared(const stack_place& at, std::size_t size) const {
+  return std::ranges::any_of(shared_, [&](const shared_part& each) {
+    return each.stack == at.thread && at.from_top > each.begin && each.end + size > at.from_top;
+  });
 }
 
 /// A thread's use of its own stack says nothing, unless another thread uses that memory too.
 bool execution::is_worth_a_line(const plain_record& data) const {
   const auto on_stack = find_on_stack(data.lies.address);
-  if (!on_stack || on_stack->thread != running_) return true;
-  const auto begin = reinterpret_cast<std::uintptr_t>(data.lies.address);
-  return std::ranges::any_of(shared_, [&](const auto& each) {
-    return each.first < begin + data.lies.size && begin < each.second;
-  });
+  return !on_stack || on_stack->thread != running_ || is_shared(*on_stack, data.lies.size);
 }
 
 std::string execution::text_of(location_index word, std::uint64_t value) const {

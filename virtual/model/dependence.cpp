@@ -55,8 +55,8 @@ void execution::learn_user(std::uint16_t word_users::*list, location_index where
   if (is_set_up() || !reduces()) return;
   // An execution with these threads exchanged is not searched, but may be one that shows the fact.
   const std::uint16_t those = me().alike;
+  if ((memory_.at(where).users.*list & those) == those) return;
   word_users& users = memory_.to_change(where).users;
-  if ((users.*list & those) == those) return;
   users.*list |= those;
   if (!learned_) learned_ = *conflicts_;
   auto& all = learned_->users;

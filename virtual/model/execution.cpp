@@ -176,6 +176,7 @@ void execution::reset() {
     each.sleeps_on_what_may_end = false;
     each.notes_plain_turn = false;
     each.rushes = false;
+    each.spins_in_kernel = false;
     each.yields = false;
     each.next = {};
     each.deferred = {};
@@ -256,8 +257,8 @@ void execution::enter(context::transfer_t from) {
     self.me().caller.stack_top = static_cast<const std::byte*>(__builtin_frame_address(0));
     self.code_runs_ = true;
     self.client_->thread(thread);
-    self.code_runs_ = false;
     self.end_states(thread);
+    self.code_runs_ = false;
     self.event(ended, 0, 0);
   }
   self.code_runs_ = false;

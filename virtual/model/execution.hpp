@@ -102,10 +102,12 @@ class execution : private execution_state {
   /// Finds out in the next execution which threads use memory on another one's stack; its account
   /// then says how the owner uses that memory.
   void look_for_shared_stacks() noexcept { looks_for_shared_ = true; }
+  [[nodiscard]] const std::vector<shared_part>& shared_stacks() const noexcept { return shared_; }
   /// Records every step from now on.
-  void trace_to(trace* account) noexcept {
+  void trace_to(trace* account, std::vector<shared_part> shared = {}) {
     account_ = account;
     looks_for_shared_ = false;
+    shared_ = std::move(shared);
   }
   /// Collects the place of each order and each wake in the source.
   void collect_sites(site_list* sites) noexcept { sites_ = sites; }
@@ -493,6 +495,7 @@ class execution : private execution_state {
   };
   [[nodiscard]] bool gives_account() const { return account_ != nullptr || looks_for_shared_; }
   void note_shared(const plain_record& data);
+  [[nodiscard]] bool is_shared(const stack_place& at, std::size_t size) const;
   [[nodiscard]] bool is_worth_a_line(const plain_record& data) const;
   void tell(std::source_location where, const std::string& text) { tell(where, text, {}); }
   void tell(std::source_location where, const std::string& text, const facts& more);

@@ -114,7 +114,7 @@ class execution_state : protected progress_so_far {
   choices* by_ = nullptr;
   trace* account_ = nullptr;
   bool looks_for_shared_ = false;
-  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> shared_;  ///< on some stack, by others
+  std::vector<shared_part> shared_;
   site_list* sites_ = nullptr;
   thread_index count_ = 0;
   thread_index setter_ = 0;

@@ -93,7 +93,8 @@ site_list sites_of(const client_maker& make, plan by) {
   return sites;
 }
 
-found replay(const client_maker& make, const settings& how, const std::string& text) {
+found replay(const client_maker& make, const settings& how, const std::string& text,
+             const std::vector<shared_part>* shared) {
   found result;
   const auto list = from_text(text);
   if (!list) {
@@ -108,9 +109,14 @@ found replay(const client_maker& make, const settings& how, const std::string& t
     script.follow(*list);
     runs.run(make, script, [](const hash128&) { return true; });
   };
-  runs.look_for_shared_stacks();
-  follow();
-  runs.trace_to(&result.steps);
+  if (shared == nullptr) {
+    runs.look_for_shared_stacks();
+    follow();
+    result.shared = runs.shared_stacks();
+  } else {
+    result.shared = *shared;
+  }
+  runs.trace_to(&result.steps, result.shared);
   follow();
   result.executions = 1;
   result.result = runs.result();

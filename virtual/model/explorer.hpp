@@ -60,7 +60,8 @@ struct plan {
 struct found {
   verdict result = verdict::passed;
   std::string what;
-  trace steps;         ///< the failing execution
+  trace steps;  ///< the failing execution
+  std::vector<shared_part> shared;
   std::string replay;  ///< its choices
   std::uint64_t executions = 0;
   std::uint64_t states = 0;  ///< distinct states, if the cache is used
@@ -78,7 +79,9 @@ struct found {
 found explore(const client_maker& make, plan by);
 
 /// Runs the execution of a list of choices. A list that does not fit is verdict::not_deterministic.
-found replay(const client_maker& make, const settings& how, const std::string& choices);
+/// It is run twice, unless the parts of stacks that threads share are known from an earlier replay.
+found replay(const client_maker& make, const settings& how, const std::string& choices,
+             const std::vector<shared_part>* shared = nullptr);
 
 /// Returns where the client, and the code that it uses, writes an order or a wake.
 site_list sites_of(const client_maker& make, plan by);

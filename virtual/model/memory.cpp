@@ -54,6 +54,7 @@ location_index memory::create(std::uint64_t name, std::uint64_t value, origin by
   fresh.users = {};
   fresh.notified = 0;
   fresh.adopted = 0;
+  fresh.is_written_data = false;
   fresh.is_alive = true;
   fresh.insert({.value = value, .released = known, .by = by, .has_successor = false}, 0);
   return static_cast<location_index>(count_++);

@@ -87,9 +87,10 @@ struct location {
   place lies;
   word_users users;
   bool is_alive;
-  message_index notified = 0;  ///< the newest message that some notification knew of
-  std::uint64_t adopted = 0;   ///< the number of the change that made the word of data
-  std::uint64_t version = 0;   ///< another one after each change, in all copies
+  message_index notified = 0;    ///< the newest message that some notification knew of
+  std::uint64_t adopted = 0;     ///< the number of the change that made the word of data
+  bool is_written_data = false;  ///< which its creator had written
+  std::uint64_t version = 0;     ///< another one after each change, in all copies
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }
   /// Puts a message at a place of the modification order; returns its index.

@@ -15,7 +15,7 @@ void execution::check_alive(location_index which, std::source_location where) {
   if (!at.is_alive) fail(verdict::lifetime, described(which) + " is used after its end", where);
   const clock& happened = me().known.current.happened;
   if (happened.of[at.creator.thread] < at.creator.event) {
-    if (at.adopted != 0) {
+    if (at.is_written_data) {
       fail(verdict::race,
            "accesses " + described(which) + " atomically, which T" +
                std::to_string(at.creator.thread) +

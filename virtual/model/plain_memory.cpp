@@ -88,6 +88,7 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
   location& word = memory_.to_change(made);
   word.read_as_plain = readers;
   word.adopted = ++changes_of_data_;
+  word.is_written_data = by.event != 0 && !has_several_writers;
   return made;
 }
 

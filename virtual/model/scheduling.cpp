@@ -37,7 +37,6 @@ execution::stepped execution::step(const gate& goes_on) {
     what_ = "deeper than " + std::to_string(settings_.depth) + " steps";
     return stepped::on;
   }
-  if (may_go_back()) take_snapshot();
   try {
     // Only the meaning is needed of a choice that was made before.
     // The choices of finish() come after the last one of a thread.
@@ -50,6 +49,7 @@ execution::stepped execution::step(const gate& goes_on) {
       if (is_redundant_) return stepped::cut;
       if (options_.empty()) return stepped::nowhere;
       if (!finishes && by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
+      if (!finishes && may_go_back()) take_snapshot();
     }
     if (verdict_ != verdict::passed) return stepped::on;
     const auto next = known       ? option::of(*known)

@@ -82,7 +82,8 @@ void search_state::work(unsigned worker) {
 void search_state::explore_part(execution& runs, std::vector<choice> part) {
   choices list;
   list.start_from(std::move(part));
-  runs.begin_part(by_.keeps_snapshots);
+  // A sample makes another client meanwhile.
+  runs.begin_part(by_.keeps_snapshots && !by_.samples);
   tally counts;
   const auto goes_on = [&](const hash128& state) {
     if (merges_ && !cache_.insert(state)) return false;

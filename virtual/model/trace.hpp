@@ -39,6 +39,13 @@ struct trace_line {
 
 using trace = std::vector<trace_line>;
 
+/// Memory on a thread's stack that other threads use, counted from the stack's top.
+struct shared_part {
+  std::size_t stack;
+  std::size_t begin;
+  std::size_t end;
+};
+
 /// The name of a source file without its folders.
 std::string file_name(const char* path);
 

@@ -467,7 +467,8 @@ struct model {
     if (object == nullptr) {
       const std::uint64_t before = std::exchange(detail::naming::of, name);
       // The constructor may ask for other state: the reference may be stale afterwards.
-      void* const made = ::new (detail::now()->memory_for(kind, owner)) T{};
+      void* const made = detail::now()->memory_for(kind, owner);
+      ::new (made) T{};
       detail::naming::of = before;
       detail::now()->state_of(kind, owner) = made;
       return *static_cast<T*>(made);

@@ -72,7 +72,7 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_lock<wide<>>("passed: 16 bytes"),
     entry_of_lock<wide<relaxed>>("race: 16 bytes, relaxed"),
     entry_of_lock<lazily_made<>>("passed: on the heap"),
-    entry_of_lock<lazily_made<acquire>>("lifetime: on the heap, published without release"),
+    entry_of_lock<lazily_made<acquire>>("race: on the heap, published without release"),
     entry_of_lock<keeps_holder<false>>("passed: plain member"),
     entry_of_lock<keeps_holder<true>>("race: plain member, written late"),
     entry_of_lock<stack_nodes<false>>("passed: nodes on stacks"),
