@@ -147,8 +147,9 @@ class module_client : public model::client {
  private:
   [[nodiscard]] bool has_readers() const { return of_.lock_shared != nullptr; }
   [[nodiscard]] bool reads(unsigned index) const { return has_readers() && index != 0; }
+  using attempt = bool (*)(void* at);
   /// Returns the attempt of a thread that makes one: the last thread, and the writer among readers.
-  [[nodiscard]] bool (*attempt_of(unsigned index) const)(void* at) {
+  [[nodiscard]] attempt attempt_of(unsigned index) const {
     const bool is_one = index + 1 == size_.threads || (has_readers() && index == 0);
     if (!is_one || (!size_.tries && !size_.timed)) return nullptr;
     if (reads(index)) return size_.tries ? of_.try_lock_shared : of_.try_lock_shared_for;
@@ -158,7 +159,7 @@ class module_client : public model::client {
 
   /// False if the lock was not acquired.
   bool acquire(unsigned index) {
-    if (auto* const attempt = attempt_of(index)) return attempt(at_);
+    if (const attempt made = attempt_of(index)) return made(at_);
     (reads(index) ? of_.lock_shared : of_.lock)(at_);
     return true;
   }
