@@ -11,7 +11,10 @@ import pytest
 from conftest import COMMAND
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    Checks = Callable[..., list[dict[str, Any]]]
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -70,18 +73,24 @@ struct shared {
 """
 
 
-def checks(folder: Path, lock: str, *more: str) -> list[dict[str, Any]]:
-    (folder / "my.hpp").write_text(LOCKS)
-    checked = subprocess.run(
-        [COMMAND, "check", "--lock", f"my.hpp:my::{lock}", "--json", *more],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
-    assert checked.stdout, checked.stderr
-    return [json.loads(line) for line in checked.stdout.splitlines()]
+@pytest.fixture
+def checks(tmp_path: Path, environment: dict[str, str]) -> Checks:
+    (tmp_path / "my.hpp").write_text(LOCKS)
+
+    def run(lock: str, *more: str) -> list[dict[str, Any]]:
+        checked = subprocess.run(
+            [COMMAND, "check", "--lock", f"my.hpp:my::{lock}", "--json", *more],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=250,
+            check=False,
+            env=environment,
+        )
+        assert checked.stdout, checked.stderr
+        return [json.loads(line) for line in checked.stdout.splitlines()]
+
+    return run
 
 
 def size_of(check: dict[str, Any]) -> str:
@@ -98,14 +107,14 @@ def faults_in(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
     }
 
 
-def test_finds_waiters_that_an_attempt_forgets(tmp_path: Path) -> None:
-    assert not faults_in(checks(tmp_path, "waited_for"))
-    found = checks(tmp_path, "waited_for", "--flags", "-DFAULT=1")
+def test_finds_waiters_that_an_attempt_forgets(checks: Checks) -> None:
+    assert not faults_in(checks("waited_for"))
+    found = checks("waited_for", "--flags", "-DFAULT=1")
     assert faults_in(found) == {("waited_for", "3x1try")}
 
 
-def test_makes_attempts_in_a_size_that_is_given(tmp_path: Path) -> None:
-    found = checks(tmp_path, "waited_for", "--threads", "3", "--flags", "-DFAULT=1")
+def test_makes_attempts_in_a_size_that_is_given(checks: Checks) -> None:
+    found = checks("waited_for", "--threads", "3", "--flags", "-DFAULT=1")
     assert [size_of(each) for each in found] == ["3x1", "3x1try"]
     assert faults_in(found) == {("waited_for", "3x1try")}
 
@@ -119,7 +128,7 @@ def test_makes_attempts_in_a_size_that_is_given(tmp_path: Path) -> None:
     ],
 )
 def test_makes_each_attempt_that_a_lock_has(
-    tmp_path: Path, fault: str, client: str, size: str
+    checks: Checks, fault: str, client: str, size: str
 ) -> None:
-    found = checks(tmp_path, "shared", "--seconds", "20", "--flags", f"-DFAULT={fault}")
+    found = checks("shared", "--seconds", "20", "--flags", f"-DFAULT={fault}")
     assert (client, size) in faults_in(found)

@@ -51,7 +51,7 @@ int main() {
 """
 
 
-def report_of(file: Path, text: str) -> str:
+def report_of(file: Path, text: str, environment: dict[str, str]) -> str:
     file.write_text(text)
     checked = subprocess.run(
         [COMMAND, "check", "--client", file.name],
@@ -60,6 +60,7 @@ def report_of(file: Path, text: str) -> str:
         text=True,
         timeout=150,
         check=False,
+        env=environment,
     )
     assert checked.returncode == 4, checked.stderr
     return checked.stdout
@@ -69,15 +70,19 @@ def line_with(text: str, word: str) -> int:
     return next(number for number, line in enumerate(text.splitlines(), 1) if word in line)
 
 
-def test_names_the_lock_and_the_line_at_which_a_thread_is_blocked(tmp_path: Path) -> None:
-    report = report_of(tmp_path / "left_locked.c", LEFT_LOCKED)
+def test_names_the_lock_and_the_line_at_which_a_thread_is_blocked(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    report = report_of(tmp_path / "left_locked.c", LEFT_LOCKED, environment)
     assert "hang: no thread can continue: T0 waits for door" in report
     line = line_with(LEFT_LOCKED, "// blocked")
     assert re.search(rf"left_locked\.c:{line} +T0  waits for door", report), report
 
 
-def test_shows_how_a_thread_uses_its_own_variable_that_others_use_too(tmp_path: Path) -> None:
-    report = report_of(tmp_path / "two_mutexes.cpp", TWO_MUTEXES)
+def test_shows_how_a_thread_uses_its_own_variable_that_others_use_too(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    report = report_of(tmp_path / "two_mutexes.cpp", TWO_MUTEXES, environment)
     line = line_with(TWO_MUTEXES, "// of main()")
     written = re.search(
         rf"(\d+) two_mutexes\.cpp:{line} +T0  writes plain data counter on T0's stack", report

@@ -314,7 +314,7 @@ json answer(const json& job) {
   const model::client_size size = size_of(job, of.what.size);
   const model::client_maker make = of.clients(size);
   plan by = plan_of(job, of.what);
-  by.keeps_snapshots = !of.of_module && job.value("snapshots", true);
+  by.keeps_snapshots = !of.of_module;
   model::mutation planted{};
   if (const auto fault = job.find("mutation"); fault != job.end() && !fault->is_null()) {
     planted = mutation_of(*fault);

@@ -333,7 +333,7 @@ class execution : private execution_state {
   void reset();
   void start(thread_index thread);
   // snapshots.cpp
-  [[nodiscard]] bool may_go_back();
+  [[nodiscard]] bool may_take_snapshot();
   [[nodiscard]] std::size_t facts_found() const noexcept {
     return endless_.size() * 2 + (compares_states_ ? 1U : 0U);
   }

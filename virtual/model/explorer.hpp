@@ -60,9 +60,9 @@ struct plan {
 struct found {
   verdict result = verdict::passed;
   std::string what;
-  trace steps;  ///< the failing execution
-  std::vector<shared_part> shared;
-  std::string replay;  ///< its choices
+  trace steps;                      ///< the failing execution
+  std::vector<shared_part> shared;  ///< parts of stacks, in a replay
+  std::string replay;               ///< its choices
   std::uint64_t executions = 0;
   std::uint64_t states = 0;  ///< distinct states, if the cache is used
   std::uint64_t cut = 0;     ///< executions that reached a known state

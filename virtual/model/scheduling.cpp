@@ -49,7 +49,7 @@ execution::stepped execution::step(const gate& goes_on) {
       if (is_redundant_) return stepped::cut;
       if (options_.empty()) return stepped::nowhere;
       if (!finishes && by_->is_new() && !is_worth_going_on(goes_on)) return stepped::cut;
-      if (!finishes && may_go_back()) take_snapshot();
+      if (!finishes && may_take_snapshot()) take_snapshot();
     }
     if (verdict_ != verdict::passed) return stepped::on;
     const auto next = known       ? option::of(*known)

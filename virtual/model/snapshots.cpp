@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The next execution of a search begins with the steps of the one before, up to the first choice
-// that differs. It need not make them again: before each third new step a snapshot is taken of all
-// that steps change, and the next execution goes on from the last one before that choice. (A
-// snapshot takes as long as a few steps. With one before each step `mutex` takes 16 % longer.)
+// that differs. It need not make them again: before each third step, if it is new, a snapshot is
+// taken of all that steps change, and the next execution goes on from the last one before that
+// choice. A snapshot takes as long as a few steps, so there is not one before each.
 //
 // All this lies in the engine's own records, in the client and its states, and on the threads'
 // stacks: a thread between two steps is its stack, with the registers that its context has saved
@@ -49,7 +49,7 @@ bool handles_exception() {
 
 }  // namespace
 
-bool execution::may_go_back() {
+bool execution::may_take_snapshot() {
   return goes_back_ && steps_ % steps_between == 0 && !uses_heap_ && can_look_at_code() &&
          by_->explores() && by_->is_new() && !by_->is_translated() && account_ == nullptr &&
          !scheduler && name_of_memory == nullptr && client_memory_.begin != nullptr &&

@@ -4,8 +4,8 @@
 
 #include_next <stdatomic.h>
 
-/* It writes without an atomic access: C23 7.17.2.1 calls a concurrent access a data race, even an atomic one.
-   The compiler's header has a relaxed store. */
+/* It writes without an atomic access: C11 7.17.2.2 calls a concurrent access a data race, even an
+   atomic one. The compiler's header has a relaxed store. */
 #ifndef __cplusplus
 #undef atomic_init
 #define atomic_init(OBJECT, VALUE)                                                 \
