@@ -269,7 +269,7 @@ def test_checks_the_source_files_among_the_flags(
     [
         ("my.hpp:my::large_lock", "an atomic object is larger than 16 bytes", "make it smaller"),
         ("my.hpp:my::assembled_lock", "has the instruction `xchg", "write it with std::atomic"),
-        ("my.hpp:my::no_lock", "it lacks lock() or unlock()", "add the missing functions"),
+        ("my.hpp:my::no_lock", "it lacks public functions lock()", "add what it lacks"),
         ("threaded.hpp:my::none", "declares no type my::none", "choose from my::threaded\n"),
         ("misspelt.hpp:my::misspelt", "does not compile", "fix the errors"),
         ("threaded.hpp:my::threaded", "creates a thread", "give the client more threads"),

@@ -117,7 +117,8 @@ void load(const std::string& path) {
                                                                             : each.threads},
                                           .how = {.finishing = 8000, .wakes_any = true},
                                           .offers_try = each.offers_try(),
-                                          .offers_timed = each.offers_timed()},
+                                          .offers_timed = each.offers_timed(),
+                                          .has_room_for_two = each.has_room_for_two},
                                  .of_module = each});
   }
 }
@@ -286,7 +287,8 @@ json list_subjects() {
                     {"timed", each.size.timed},
                     {"destroys", each.size.destroys},
                     {"offers_try", each.offers_try},
-                    {"offers_timed", each.offers_timed}});
+                    {"offers_timed", each.offers_timed},
+                    {"room_for_two", each.has_room_for_two}});
   }
   return list;
 }

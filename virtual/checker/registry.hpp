@@ -36,8 +36,9 @@ struct checked_client {
   model::client_size size;  ///< the default client size
   model::verdict expected = model::verdict::passed;
   model::settings how{};
-  bool offers_try = true;     ///< has try_lock
-  bool offers_timed = false;  ///< has try_lock_for, so that client sizes with time-outs apply
+  bool offers_try = true;         ///< has try_lock
+  bool offers_timed = false;      ///< has try_lock_for, so that client sizes with time-outs apply
+  bool has_room_for_two = false;  ///< and perhaps for no more threads
   std::optional<size_bound> bound{};
 
   /// Returns the default settings of a search at this client size.

@@ -6,6 +6,8 @@
 // and not linked with ThreadSanitizer's runtime. The checker defines the functions that such code
 // calls. This header is compiled as part of the module, so it names nothing of the checker.
 
+#include "calls.hpp"
+
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -20,17 +22,22 @@ struct entry {
   const char* type;  ///< the object's; the debug information has its members
   std::size_t size;
   std::size_t alignment;
-  void (*make)(void* at);
+  void (*make)(void* at, unsigned threads);
   void (*end)(void* at);
-  void (*lock)(void* at);
-  void (*unlock)(void* at);
-  bool (*try_lock)(void* at);      ///< null if the lock has none
-  bool (*try_lock_for)(void* at);  ///< for a short time; null if the lock has none
-  void (*lock_shared)(void* at);   ///< null unless its readers are checked
-  void (*unlock_shared)(void* at);
-  bool (*try_lock_shared)(void* at);      ///< null unless the lock has one
-  bool (*try_lock_shared_for)(void* at);  ///< the same
-  unsigned threads;                       ///< the client's number of threads
+  /// By the thread of that number.
+  void (*lock)(void* at, unsigned thread);
+  void (*unlock)(void* at, unsigned thread);
+  bool (*try_lock)(void* at, unsigned thread);      ///< null if the lock has none
+  bool (*try_lock_for)(void* at, unsigned thread);  ///< for a short time; null if it has none
+  void (*lock_shared)(void* at, unsigned thread);   ///< null unless its readers are checked
+  void (*unlock_shared)(void* at, unsigned thread);
+  bool (*try_lock_shared)(void* at, unsigned thread);      ///< null unless the lock has one
+  bool (*try_lock_shared_for)(void* at, unsigned thread);  ///< the same
+  const char* held;  ///< the type of what a thread keeps while it holds the lock; may be null
+  /// Perhaps for no more: the lock asks for the number of the thread, and nothing has told it how
+  /// many there are.
+  bool has_room_for_two;
+  unsigned threads;  ///< the client's number of threads
   void (*thread)(void* at, unsigned index);
   void (*finish)(void* at);
   int (*program)(int count, char** words);  ///< main()
@@ -43,10 +50,6 @@ struct entry {
   }
 };
 
-template <class Lock>
-concept has_try_lock = requires(Lock& object) {
-  { object.try_lock() } -> std::convertible_to<bool>;
-};
 /// How long an attempt may take, as code says it: a time, a number of some unit, or when it ends.
 inline constexpr std::chrono::milliseconds shortly{1};
 template <class Lock>
@@ -62,10 +65,6 @@ concept has_try_lock_until = requires(Lock& object) {
   { object.try_lock_until(std::chrono::steady_clock::now()) } -> std::convertible_to<bool>;
 };
 template <class Lock>
-concept has_try_lock_shared = requires(Lock& object) {
-  { object.try_lock_shared() } -> std::convertible_to<bool>;
-};
-template <class Lock>
 concept has_try_lock_shared_for = requires(Lock& object) {
   { object.try_lock_shared_for(shortly) } -> std::convertible_to<bool>;
 };
@@ -73,77 +72,96 @@ template <class Lock>
 concept has_try_lock_shared_until = requires(Lock& object) {
   { object.try_lock_shared_until(std::chrono::steady_clock::now()) } -> std::convertible_to<bool>;
 };
-template <class Lock>
-concept has_readers = requires(Lock& object) {
-  object.lock_shared();
-  object.unlock_shared();
-};
 template <class Client>
 concept has_finish = requires(Client& object) { object.finish(); };
 
+/// An object of that type, without functions to call.
+template <class Object>
+consteval entry entry_of(const char* name) {
+  entry made{};
+  made.name = name;
+  made.type = name;
+  made.size = sizeof(Object);
+  made.alignment = alignof(Object);
+  if constexpr (std::default_initializable<Object>) {
+    made.make = [](void* at, unsigned /*threads*/) { ::new (at) Object(); };
+  } else {
+    made.make = [](void* at, unsigned threads) { ::new (at) Object(threads); };
+  }
+  made.end = [](void* at) { static_cast<Object*>(at)->~Object(); };
+  return made;
+}
+
+/// Its constructor may ask for the number of threads.
+template <class Lock>
+concept can_be_made = std::default_initializable<Lock> || std::constructible_from<Lock, unsigned>;
+
 template <class Lock>
 consteval entry entry_of_lock(const char* name) {
-  static_assert(
-      requires(Lock& lock) {
-        lock.lock();
-        lock.unlock();
-      }, "it lacks lock() or unlock()");
-  static_assert(std::default_initializable<Lock>, "it has no constructor without arguments");
-  entry made{.name = name,
-             .type = name,
-             .size = sizeof(Lock),
-             .alignment = alignof(Lock),
-             .make = [](void* at) { ::new (at) Lock(); },
-             .end = [](void* at) { static_cast<Lock*>(at)->~Lock(); },
-             .lock = [](void* at) { static_cast<Lock*>(at)->lock(); },
-             .unlock = [](void* at) { static_cast<Lock*>(at)->unlock(); },
-             .try_lock = nullptr,
-             .try_lock_for = nullptr,
-             .lock_shared = nullptr,
-             .unlock_shared = nullptr,
-             .try_lock_shared = nullptr,
-             .try_lock_shared_for = nullptr,
-             .threads = 0,
-             .thread = nullptr,
-             .finish = nullptr,
-             .program = nullptr};
-  if constexpr (has_try_lock<Lock>) {
-    made.try_lock = [](void* at) -> bool { return static_cast<Lock*>(at)->try_lock(); };
+  using form = form_of_owner<Lock>;
+  constexpr bool can_be_called = !std::is_void_v<form>;
+  static_assert(can_be_called,
+                "it lacks public functions lock() and unlock(), or others that the checker knows");
+  static_assert(can_be_made<Lock>, "it lacks a constructor without arguments");
+  if constexpr (!can_be_called || !can_be_made<Lock>) {
+    return {};
+  } else {
+    entry made = entry_of<Lock>(name);
+    made.held = held_name<form, Lock>();
+    made.has_room_for_two = form::is_numbered && std::default_initializable<Lock>;
+    made.lock = [](void* at, unsigned thread) { form::lock(*static_cast<Lock*>(at), thread); };
+    made.unlock = [](void* at, unsigned thread) { form::unlock(*static_cast<Lock*>(at), thread); };
+    using attempt = attempt_of_owner<Lock, form>;
+    if constexpr (!std::is_void_v<attempt>) {
+      made.try_lock = [](void* at, unsigned thread) {
+        return attempt::take(*static_cast<Lock*>(at), thread);
+      };
+    }
+    if constexpr (has_try_lock_for<Lock>) {
+      made.try_lock_for = [](void* at, unsigned /*thread*/) -> bool {
+        return static_cast<Lock*>(at)->try_lock_for(shortly);
+      };
+    } else if constexpr (has_try_lock_for_number<Lock>) {
+      made.try_lock_for = [](void* at, unsigned /*thread*/) -> bool {
+        return static_cast<Lock*>(at)->try_lock_for(1U);
+      };
+    } else if constexpr (has_try_lock_until<Lock>) {
+      made.try_lock_for = [](void* at, unsigned /*thread*/) -> bool {
+        return static_cast<Lock*>(at)->try_lock_until(std::chrono::steady_clock::now() + shortly);
+      };
+    }
+    return made;
   }
-  if constexpr (has_try_lock_for<Lock>) {
-    made.try_lock_for = [](void* at) -> bool {
-      return static_cast<Lock*>(at)->try_lock_for(shortly);
-    };
-  } else if constexpr (has_try_lock_for_number<Lock>) {
-    made.try_lock_for = [](void* at) -> bool { return static_cast<Lock*>(at)->try_lock_for(1U); };
-  } else if constexpr (has_try_lock_until<Lock>) {
-    made.try_lock_for = [](void* at) -> bool {
-      return static_cast<Lock*>(at)->try_lock_until(std::chrono::steady_clock::now() + shortly);
-    };
-  }
-  return made;
 }
 
 /// Has no name if the lock has no readers.
 template <class Lock>
 consteval entry entry_of_readers(const char* name, const char* type) {
+  using form = form_of_readers<Lock>;
   entry made{};
-  if constexpr (has_readers<Lock>) {
+  if constexpr (!std::is_void_v<form>) {
     made = entry_of_lock<Lock>(name);
     made.type = type;
-    made.lock_shared = [](void* at) { static_cast<Lock*>(at)->lock_shared(); };
-    made.unlock_shared = [](void* at) { static_cast<Lock*>(at)->unlock_shared(); };
-    if constexpr (has_try_lock_shared<Lock>) {
-      made.try_lock_shared = [](void* at) -> bool {
-        return static_cast<Lock*>(at)->try_lock_shared();
+    made.has_room_for_two =
+        (made.has_room_for_two || form::is_numbered) && std::default_initializable<Lock>;
+    made.lock_shared = [](void* at, unsigned thread) {
+      form::lock(*static_cast<Lock*>(at), thread);
+    };
+    made.unlock_shared = [](void* at, unsigned thread) {
+      form::unlock(*static_cast<Lock*>(at), thread);
+    };
+    using attempt = attempt_of_readers<Lock, form>;
+    if constexpr (!std::is_void_v<attempt>) {
+      made.try_lock_shared = [](void* at, unsigned thread) {
+        return attempt::take(*static_cast<Lock*>(at), thread);
       };
     }
     if constexpr (has_try_lock_shared_for<Lock>) {
-      made.try_lock_shared_for = [](void* at) -> bool {
+      made.try_lock_shared_for = [](void* at, unsigned /*thread*/) -> bool {
         return static_cast<Lock*>(at)->try_lock_shared_for(shortly);
       };
     } else if constexpr (has_try_lock_shared_until<Lock>) {
-      made.try_lock_shared_for = [](void* at) -> bool {
+      made.try_lock_shared_for = [](void* at, unsigned /*thread*/) -> bool {
         return static_cast<Lock*>(at)->try_lock_shared_until(std::chrono::steady_clock::now() +
                                                              shortly);
       };
@@ -159,24 +177,9 @@ consteval entry entry_of_client(const char* name) {
       requires {
         { Client::threads } -> std::convertible_to<unsigned>;
       }, "it lacks the constant threads");
-  entry made{.name = name,
-             .type = name,
-             .size = sizeof(Client),
-             .alignment = alignof(Client),
-             .make = [](void* at) { ::new (at) Client(); },
-             .end = [](void* at) { static_cast<Client*>(at)->~Client(); },
-             .lock = nullptr,
-             .unlock = nullptr,
-             .try_lock = nullptr,
-             .try_lock_for = nullptr,
-             .lock_shared = nullptr,
-             .unlock_shared = nullptr,
-             .try_lock_shared = nullptr,
-             .try_lock_shared_for = nullptr,
-             .threads = Client::threads,
-             .thread = [](void* at, unsigned index) { static_cast<Client*>(at)->thread(index); },
-             .finish = nullptr,
-             .program = nullptr};
+  entry made = entry_of<Client>(name);
+  made.threads = Client::threads;
+  made.thread = [](void* at, unsigned index) { static_cast<Client*>(at)->thread(index); };
   if constexpr (has_finish<Client>) {
     made.finish = [](void* at) { static_cast<Client*>(at)->finish(); };
   }
@@ -184,24 +187,14 @@ consteval entry entry_of_client(const char* name) {
 }
 
 consteval entry entry_of_program(const char* name, int (*main)(int, char**)) {
-  return {.name = name,
-          .type = name,
-          .size = 1,
-          .alignment = 1,
-          .make = nullptr,
-          .end = nullptr,
-          .lock = nullptr,
-          .unlock = nullptr,
-          .try_lock = nullptr,
-          .try_lock_for = nullptr,
-          .lock_shared = nullptr,
-          .unlock_shared = nullptr,
-          .try_lock_shared = nullptr,
-          .try_lock_shared_for = nullptr,
-          .threads = 1,
-          .thread = nullptr,
-          .finish = nullptr,
-          .program = main};
+  entry made{};
+  made.name = name;
+  made.type = name;
+  made.size = 1;
+  made.alignment = 1;
+  made.threads = 1;
+  made.program = main;
+  return made;
 }
 
 }  // namespace lockyard::plain

@@ -44,6 +44,7 @@ struct known_names {
   std::vector<function> functions;
   std::map<std::pair<std::string, std::size_t>, members> types;
   const members* current = nullptr;
+  std::string held;  ///< the type of what a thread keeps while it holds the lock
 };
 
 known_names& known() {
@@ -78,13 +79,18 @@ std::string created_type(std::source_location where) {
   return std::regex_search(line, found, form) ? found[2].str() : std::string{};
 }
 
+std::string type_of(const arena::object& found) {
+  const std::string_view file{found.where.file_name()};
+  return file.ends_with("plain/calls.hpp") ? known().held : created_type(found.where);
+}
+
 std::string name_on_heap(const arena::object& found) {
-  const std::string type = created_type(found.where);
+  const std::string type = type_of(found);
   return (type.empty() ? "heap object" : type) + "#" + std::to_string(found.number);
 }
 
 std::string name_on_heap(const arena::object& found, std::uintptr_t offset) {
-  const std::string type = created_type(found.where);
+  const std::string type = type_of(found);
   const std::string name = name_on_heap(found);
   const auto fields = known().types.find({type, found.bytes});
   if (fields != known().types.end()) {
@@ -170,7 +176,8 @@ account read_names(const std::string& path, std::uintptr_t base) {
   return found;
 }
 
-void name_object_as(std::string_view entry) {
+void name_object_as(std::string_view entry, const char* held) {
+  known().held = held == nullptr ? "" : held;
   const auto found = known().objects.find(entry);
   known().current = found == known().objects.end() ? nullptr : &found->second;
 }

@@ -18,8 +18,9 @@ enum class account : std::uint8_t { unknown, partial, complete };
 /// Reads the list of a module that was loaded at `base`; without a file there are no names. Returns
 /// what the list says of the code.
 account read_names(const std::string& path, std::uintptr_t base);
-/// Says which lock or client the execution has.
-void name_object_as(std::string_view entry);
+/// Says which lock or client the execution has, and the type of what a thread keeps while it holds
+/// the lock; null if it keeps nothing.
+void name_object_as(std::string_view entry, const char* held);
 
 /// Empty for memory without a name.
 std::string name_of_memory(const void* address);

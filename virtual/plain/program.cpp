@@ -100,7 +100,7 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
 class module_client : public model::client {
  public:
   module_client(const entry& of, const model::client_size& size) : of_{of}, size_{size} {
-    name_object_as(of.type);
+    name_object_as(of.type, of.held);
     if (loaded().hides_state) execution::current()->note_unseen();
     worker& mine = worker::mine();
     mine.begin();
@@ -112,7 +112,7 @@ class module_client : public model::client {
                  reinterpret_cast<std::uintptr_t>(&second_ + 1)};
     mine.threads.begin(of_.program != nullptr);
     if (loaded().is_silent) execution::current()->leave_nothing_out();
-    if (of_.make != nullptr) of_.make(at_);
+    if (of_.make != nullptr) of_.make(at_, threads());
   }
 
   [[nodiscard]] unsigned threads() const override {
@@ -147,7 +147,7 @@ class module_client : public model::client {
  private:
   [[nodiscard]] bool has_readers() const { return of_.lock_shared != nullptr; }
   [[nodiscard]] bool reads(unsigned index) const { return has_readers() && index != 0; }
-  using attempt = bool (*)(void* at);
+  using attempt = bool (*)(void* at, unsigned thread);
   /// Returns the attempt of a thread that makes one: the last thread, and the writer among readers.
   [[nodiscard]] attempt attempt_of(unsigned index) const {
     const bool is_one = index + 1 == size_.threads || (has_readers() && index == 0);
@@ -159,8 +159,8 @@ class module_client : public model::client {
 
   /// False if the lock was not acquired.
   bool acquire(unsigned index) {
-    if (const attempt made = attempt_of(index)) return made(at_);
-    (reads(index) ? of_.lock_shared : of_.lock)(at_);
+    if (const attempt made = attempt_of(index)) return made(at_, index);
+    (reads(index) ? of_.lock_shared : of_.lock)(at_, index);
     return true;
   }
 
@@ -169,13 +169,13 @@ class module_client : public model::client {
       if (!acquire(index)) continue;
       if (reads(index)) {
         model::require(first_.read() == second_.read(), "a reader sees a whole update");
-        of_.unlock_shared(at_);
+        of_.unlock_shared(at_, index);
         continue;
       }
       first_.write(first_.read() + 1);
       second_.write(second_.read() + 1);
       const bool destroys = size_.destroys && first_.read() == size_.threads * size_.acquisitions;
-      of_.unlock(at_);
+      of_.unlock(at_, index);
       if (!destroys) continue;
       of_.end(at_);
       const auto begin = reinterpret_cast<std::uintptr_t>(at_);

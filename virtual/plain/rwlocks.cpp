@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include <array>
 #include <cerrno>
 #include <ctime>
 
@@ -116,17 +117,27 @@ void initialise(void* object, std::size_t size, std::uint32_t value, const void*
   *static_cast<std::uint32_t*>(object) = value;
 }
 
-/// A barrier: the number that it waits for, and its rounds and the arrivals in this round.
+/// A barrier: its rounds and the arrivals in this round, the number that it waits for, and which
+/// threads have not left it yet.
 struct barrier_words {
   std::uint32_t arrived;
   std::uint32_t count;
+  std::array<std::uint8_t, model::max_threads> inside;
 };
+static_assert(sizeof(barrier_words) <= sizeof(pthread_barrier_t));
+constexpr std::uint64_t round = 0x100;
+
+location_index word_of_thread(barrier_words& in, std::size_t thread, std::source_location where) {
+  const auto at = reinterpret_cast<std::uintptr_t>(&in.inside[thread]);
+  return worker::mine().memory.word_at(at, 1, where).word;
+}
 
 int wait_at(pthread_barrier_t* barrier, std::source_location where) {
   worker::mine().loop().act();
-  constexpr std::uint64_t round = 0x100;
   auto& words = *reinterpret_cast<barrier_words*>(barrier);
   const location_index word = word_of_system(barrier, where);
+  const location_index inside = word_of_thread(words, now().self(), where);
+  now().store(inside, 1, std::memory_order_relaxed, where);
   const model::change arrive{.apply =
                                  [](std::uint64_t found, std::uint64_t count) {
                                    return found % round + 1 == count ? (found / round + 1) * round
@@ -134,7 +145,10 @@ int wait_at(pthread_barrier_t* barrier, std::source_location where) {
                                  },
                              .operand = words.count};
   const std::uint64_t found = now().exchange_by(word, arrive, std::memory_order_acq_rel, where);
-  if (found % round + 1 == words.count) return PTHREAD_BARRIER_SERIAL_THREAD;
+  if (found % round + 1 == words.count) {
+    now().store(inside, 0, std::memory_order_release, where);
+    return PTHREAD_BARRIER_SERIAL_THREAD;
+  }
   const std::uint64_t mine = found / round;
   const model::look next{.where = word,
                          .order = std::memory_order_acquire,
@@ -143,7 +157,31 @@ int wait_at(pthread_barrier_t* barrier, std::source_location where) {
                            return value / round != *static_cast<const std::uint64_t*>(before);
                          }};
   now().await(std::span{&next, 1}, std::nullopt, std::nullopt, where);
+  now().store(inside, 0, std::memory_order_release, where);
   return 0;
+}
+
+/// One thread may destroy a barrier as soon as its own wait has ended: the function waits until the
+/// others have left.
+int end_of_barrier(pthread_barrier_t* barrier, std::source_location where) {
+  if (!is_active()) return 0;
+  worker::mine().loop().act();
+  auto& words = *reinterpret_cast<barrier_words*>(barrier);
+  const location_index word = word_of_system(barrier, where);
+  if (now().load(word, std::memory_order_relaxed, where) % round != 0) {
+    now().fail(model::verdict::lifetime, "a barrier is destroyed while a thread waits at it",
+               where);
+  }
+  for (std::size_t i = 0; i < model::max_threads; ++i) {
+    if (!worker::mine().memory.is_word(reinterpret_cast<std::uintptr_t>(&words.inside[i])))
+      continue;
+    const model::look left{.where = word_of_thread(words, i, where),
+                           .order = std::memory_order_acquire,
+                           .predicate = nullptr,
+                           .test = &is_zero};
+    now().await(std::span{&left, 1}, std::nullopt, std::nullopt, where);
+  }
+  return end_of_system_object(barrier, sizeof *barrier, where);
 }
 
 }  // namespace
@@ -257,11 +295,12 @@ int __wrap_pthread_barrier_init(pthread_barrier_t* barrier, const pthread_barrie
                                 unsigned count) {
   if (count == 0) return EINVAL;
   lockyard::plain::initialise(barrier, sizeof *barrier, 0, LOCKYARD_PC);
-  reinterpret_cast<lockyard::plain::barrier_words*>(barrier)->count = count;
+  auto& words = *reinterpret_cast<lockyard::plain::barrier_words*>(barrier);
+  words = {.arrived = 0, .count = count, .inside = {}};
   return 0;
 }
 int __wrap_pthread_barrier_destroy(pthread_barrier_t* barrier) {
-  return lockyard::plain::end_of_system_object(barrier, sizeof *barrier, LOCKYARD_HERE);
+  return lockyard::plain::end_of_barrier(barrier, LOCKYARD_HERE);
 }
 int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
   return lockyard::plain::wait_at(barrier, LOCKYARD_HERE);

@@ -2,6 +2,7 @@
 #include "shadow.hpp"
 
 #include "lasting.hpp"
+#include "names.hpp"
 #include "program.hpp"
 #include "unseen.hpp"
 
@@ -167,7 +168,9 @@ void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
                           std::source_location where) const {
   for (const auto& [from, to] : ended_) {
     if (from < end && begin < to) {
-      now().fail(model::verdict::lifetime, "memory is used after its end", where);
+      const std::string name = name_of_memory(pointer(std::max(from, begin)));
+      now().fail(model::verdict::lifetime,
+                 (name.empty() ? "memory" : name) + " is used after its end", where);
     }
   }
   if (!heap_holds(begin, end)) {
@@ -444,6 +447,11 @@ bool shadow::covers(const ranges& all, std::uintptr_t at) {
 
 bool shadow::is_ended(std::uintptr_t at) const {
   return covers(ended_, at);
+}
+
+bool shadow::is_word(std::uintptr_t begin) const {
+  const auto found = cells_.find(begin);
+  return found != cells_.end() && found->second.is_word;
 }
 
 bool shadow::is_retired(std::uintptr_t at) const {

@@ -73,6 +73,7 @@ class shadow {
   /// write to the memory makes it usable again.
   void retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
   [[nodiscard]] bool is_ended(std::uintptr_t at) const;
+  [[nodiscard]] bool is_word(std::uintptr_t begin) const;
   [[nodiscard]] bool is_retired(std::uintptr_t at) const;
 
   /// Words for which accesses of several sizes were found hold for every execution, so a search

@@ -74,6 +74,7 @@ class Client:
     size: ClientSize  # its own client size
     offers_try: bool = True  # has try_lock
     offers_timed: bool = False  # has try_lock_for
+    room_for_two: bool = False  # and perhaps for no more threads
     option: str = ""  # how the command names a user's lock or client
 
     @property
@@ -85,7 +86,8 @@ class Client:
         """Returns the sizes to check; only locks have clients that come in several sizes. A
         user's lock makes attempts in a wanted size too."""
         if self.option and (wanted or self.name.endswith(READERS)):
-            size = wanted or self.size
+            alone = replace(self.size, threads=2) if self.room_for_two else self.size
+            size = wanted or alone
             suite = (size, replace(size, tries=True), replace(size, timed=True))
         elif wanted or self.group != "lock":
             return (wanted or self.size,)
@@ -94,7 +96,9 @@ class Client:
         return tuple(
             each
             for each in suite
-            if (self.offers_try or not each.tries) and (self.offers_timed or not each.timed)
+            if (self.offers_try or not each.tries)
+            and (self.offers_timed or not each.timed)
+            and (wanted or not self.room_for_two or each.threads <= 2)
         )
 
 
@@ -112,6 +116,7 @@ def _client(entry: dict[str, Any]) -> Client:
         size=size,
         offers_try=entry.get("offers_try", True),
         offers_timed=entry.get("offers_timed", False),
+        room_for_two=entry.get("room_for_two", False),
     )
 
 

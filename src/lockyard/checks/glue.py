@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
+CLIENT_FORM = "see docs/checking.md"
+LOCK_FORM = (
+    "add what it lacks, or write a client that creates and calls the lock "
+    "(--client, docs/checking.md)"
+)
 
 # A function main at the beginning of a declaration, or after its type.
 MAIN = re.compile(r"(?:^|[;}])[ \t]*(?:[A-Za-z_][\w \t]*[ \t])?main[ \t]*\([^;]*\{", re.MULTILINE)
@@ -142,13 +147,9 @@ def refusal(wanted: Wanted, said: str, own_text: Callable[[], str]) -> UsageErro
     first = next((line for line in said.splitlines() if "error:" in line), "")
     lacks = re.search(r"static assertion failed(?: due to requirement '.*')?: (it .*)", said)
     if lacks and "plain/module.hpp" in first:
-        kind, form = (
-            ("client", "see docs/checking.md")
-            if wanted.client
-            else ("lock", "add the missing functions to the class")
-        )
+        kind, form = ("client", CLIENT_FORM) if wanted.client else ("lock", LOCK_FORM)
         ours = f"not a {kind} that can be checked, because {lacks[1]}, so nothing was checked; "
-        return UsageError(f"{wanted}: {ours}{form}:\n{said}")
+        return UsageError(f"{wanted}: {ours}{form}")
     if wanted.client and first.startswith("--client "):
         return UsageError(
             f"{wanted}: {wanted.client} declares no class {CLIENT}, so nothing was checked; write "
