@@ -106,7 +106,7 @@ void equal_futures::mix_bytes(hash128& all, const std::byte* from, std::size_t c
     const std::size_t part = std::min(count, sizeof(std::uint64_t));
     std::uint64_t value = 0;
     std::memcpy(&value, from, part);
-    all.mix(renamed(value));
+    all.mix(value < least_address ? value : renamed(value));
     from += part;
     count -= part;
   }
@@ -155,14 +155,17 @@ void equal_futures::note_step(thread_index which) {
   if (thread.caller.stack == nullptr) return;
   const std::size_t step = of_.steps_ - 1;
   if (of_.by_->is_new() || step >= codes_.size()) {
-    hash128 code;
+    known_code code;
     names_.deadlines.clear();
-    mix_code(code, thread.caller);
+    mix_code(code.hash, thread.caller);
+    code.is_lasting = names_.deadlines.empty();
     codes_.resize(step);
-    codes_.push_back(code.low);
+    codes_.push_back(code);
   }
-  if (std::ranges::find(thread.codes, codes_[step]) != thread.codes.end()) ++of_.times_back_;
-  thread.codes.push_back(codes_[step]);
+  thread.code = codes_[step];
+  const std::uint64_t name = thread.code.hash.low;
+  if (std::ranges::find(thread.codes, name) != thread.codes.end()) ++of_.times_back_;
+  thread.codes.push_back(name);
 }
 
 void equal_futures::note_sleep(thread_record& of) {

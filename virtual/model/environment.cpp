@@ -87,6 +87,7 @@ std::size_t execution::new_plain(std::source_location where, bool of_process, co
                                  std::optional<std::size_t> value_size) {
   // Objects of the process existed before all threads, in their own memory.
   if (!of_process) take_memory(occupant::of(lies, plains_.size(), false), where);
+  note_object_at(lies.address);
   const thread_index writer = of_process ? setter_ : running_;
   const std::uint16_t written = of_process ? 0 : moment();
   act(me());
@@ -114,6 +115,7 @@ void execution::end_plain(plain_record& data, const char* how, std::source_locat
          where);
   }
   act(me());
+  note_object_at(data.lies.address);
   data.is_alive = false;
   data.writer = running_;
   data.written = moment();

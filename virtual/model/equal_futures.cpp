@@ -70,7 +70,10 @@ bool equal_futures::name_words() {
   names_.clear(of_.count_);
   for (location_index i = 0; i < of_.memory_.count(); ++i) {
     const location& at = of_.memory_.at(i);
-    if (!at.is_alive) continue;
+    if (!at.is_alive) {
+      names_.add_ended(i);
+      continue;
+    }
     names_.words.push_back(i);
     names_.name[i] = renamed(reinterpret_cast<std::uintptr_t>(at.lies.address));
     std::uint16_t floor = at.position[at.order.back()];
@@ -81,17 +84,23 @@ bool equal_futures::name_words() {
     names_.floor[i] = floor;
   }
   std::ranges::sort(names_.words, {}, [this](location_index i) { return names_.name[i]; });
+  for (const location_index i : names_.words) {
+    names_.positions.push_back(of_.memory_.at(i).position.data());
+  }
+  for (thread_index i = 0; i < of_.count_; ++i) {
+    std::uint16_t& known = names_.known_to_all[i] = 0xffff;
+    for (thread_index other = 0; other < of_.count_; ++other) {
+      const thread_record& each = of_.threads_[other];
+      if (other == i || each.now == status::ended) continue;
+      known = std::min(known, each.known.current.happened.of[i]);
+    }
+  }
   return true;
 }
 
 /// Whether a thread that goes on, other than the one that made the event, does not know of it.
 bool equal_futures::is_news(thread_index thread, std::uint16_t event) const {
-  if (event == 0 || thread >= of_.count_) return false;
-  for (thread_index i = 0; i < of_.count_; ++i) {
-    if (i == thread || of_.threads_[i].now == status::ended) continue;
-    if (of_.threads_[i].known.current.happened.of[thread] < event) return true;
-  }
-  return false;
+  return thread < of_.count_ && event > names_.known_to_all[thread];
 }
 
 template <class Visit>
@@ -173,14 +182,23 @@ std::size_t equal_futures::live_threads() const {
   return all;
 }
 
-/// The threads that may still read the message at that place.
-std::size_t equal_futures::readers_of(location_index word, std::size_t place) const {
+/// For each thread the place of the oldest message that it may still read.
+equal_futures::places equal_futures::oldest_places(location_index word) const {
   const location& at = of_.memory_.at(word);
-  std::size_t all = 0;
+  places oldest;
   for (thread_index i = 0; i < of_.count_; ++i) {
     const thread_record& each = of_.threads_[i];
-    if (each.now == status::ended) continue;
-    if (at.position[each.known.current.oldest[word]] <= place) all |= std::size_t{1} << i;
+    oldest[i] =
+        each.now == status::ended ? max_messages + 1 : at.position[each.known.current.oldest[word]];
+  }
+  return oldest;
+}
+
+/// The threads that may still read the message at that place.
+std::size_t equal_futures::readers_of(std::size_t place, const places& oldest) const {
+  std::size_t all = 0;
+  for (thread_index i = 0; i < of_.count_; ++i) {
+    all |= std::size_t{oldest[i] <= place ? 1U : 0U} << i;
   }
   return all;
 }
@@ -213,6 +231,7 @@ void equal_futures::mix_word(hash128& all, location_index word) {
   const bool has_fences = of_.memory_.has_fences();
   clock written;
   clock read;
+  const places oldest = oldest_places(word);
   for (std::size_t place = 0; place < at.order.size(); ++place) {
     const message& each = at.messages[at.order[place]];
     if (has_fences && place == names_.floor[word]) {
@@ -226,7 +245,7 @@ void equal_futures::mix_word(hash128& all, location_index word) {
     if (place < names_.floor[word]) continue;
     all.mix(renamed(each.value));
     all.mix(each.has_successor ? 1 : 0);
-    of_.memory_.mix_view(all, each.released, names_, known_to(readers_of(word, place)));
+    of_.memory_.mix_view(all, each.released, names_, known_to(readers_of(place, oldest)));
     if (has_fences) {
       of_.memory_.mix_last_fences(all, names_, written);
       of_.memory_.mix_last_fences(all, names_, read);
@@ -286,7 +305,11 @@ void equal_futures::mix_thread(hash128& all, thread_record& of) {
   all.mix(static_cast<std::uint64_t>(of.now));
   of_.memory_.mix_messages(all, of.known.current, names_);
   if (of.now == status::ended) return;
-  mix_code(all, of.caller);
+  if (!of.code.is_lasting) {
+    of.code.hash = {};
+    mix_code(of.code.hash, of.caller);
+  }
+  all.mix(of.code.hash);
   names_.mix(all, of.known.current.happened);
   of_.memory_.mix_ended(all, of.known.current, names_);
   of_.memory_.mix_view(all, of.known.to_acquire, names_, known_to(self));

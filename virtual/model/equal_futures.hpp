@@ -8,6 +8,7 @@
 #include "records.hpp"
 #include "renaming.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,7 +55,9 @@ class equal_futures {
   [[nodiscard]] std::uint64_t event_name(thread_index thread, std::uint16_t event) const;
   void mix_uses(hash128& all, const clock& of) const;
   [[nodiscard]] std::size_t live_threads() const;
-  [[nodiscard]] std::size_t readers_of(location_index word, std::size_t place) const;
+  using places = std::array<std::uint16_t, max_threads>;
+  [[nodiscard]] places oldest_places(location_index word) const;
+  [[nodiscard]] std::size_t readers_of(std::size_t place, const places& oldest) const;
   [[nodiscard]] const renaming::common& known_to(std::size_t threads);
   void mix_word(hash128& all, location_index word);
   void mix_plain(hash128& all, const plain_record& data);
@@ -69,7 +72,7 @@ class equal_futures {
   void mix_marks(hash128& all, const thread_record& of);
 
   execution& of_;
-  std::vector<std::uint64_t> codes_;  ///< after each step, of the execution before this one too
+  std::vector<known_code> codes_;  ///< after each step, of the execution before this one too
   renaming names_;
   std::vector<read_before> reads_;
   std::vector<std::pair<std::uintptr_t, std::uintptr_t>> named_parts_;

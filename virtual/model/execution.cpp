@@ -158,6 +158,7 @@ void execution::reset() {
     each.events = 0;
     each.created = 0;
     each.codes.clear();
+    each.code.is_lasting = false;
     each.last_change = 0;
     each.now = status::ended;
     each.timed_out = false;

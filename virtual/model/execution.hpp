@@ -493,6 +493,8 @@ class execution : private execution_state {
     std::optional<std::uint8_t> look{};  ///< takes only the candidates that belong to this look
     const plain_record* data = nullptr;
   };
+  /// An object begins or ends at the address.
+  void note_object_at(const void* address) noexcept;
   [[nodiscard]] bool gives_account() const { return account_ != nullptr || looks_for_shared_; }
   void note_shared(const plain_record& data);
   [[nodiscard]] bool is_shared(const stack_place& at, std::size_t size) const;

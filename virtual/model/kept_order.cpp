@@ -9,6 +9,8 @@
 #include "memory.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 namespace lockyard::model {
@@ -25,8 +27,10 @@ void memory::mix_messages(hash128& all, const view& of, const renaming& names,
                           const renaming::common* known) const {
   std::uint64_t several = 0;
   unsigned count = 0;
-  for (const location_index word : names.words) {
-    const std::uint16_t oldest = oldest_of(of, word, names);
+  for (std::size_t i = 0; i < names.words.size(); ++i) {
+    const location_index word = names.words[i];
+    const std::uint64_t place = names.place(word, names.positions[i][of.oldest[word]]);
+    const auto oldest = static_cast<std::uint16_t>(place << 1U | (of.has_read[word] ? 1U : 0U));
     const bool is_known = known != nullptr && oldest <= known->oldest[word];
     several = several << 9U | (is_known ? 0U : oldest);
     if (++count % 7 == 0) all.mix(std::exchange(several, 0));
@@ -34,7 +38,7 @@ void memory::mix_messages(hash128& all, const view& of, const renaming& names,
   all.mix(several);
 }
 
-void memory::mix_view(hash128& all, const view& of, const renaming& names,
+void memory::mix_view(hash128& all, const view& of, renaming& names,
                       const renaming::common& known) const {
   mix_ended(all, of, names);
   mix_messages(all, of, names, &known);
@@ -56,11 +60,17 @@ void sequential_order::keep(renaming& names, const memory& in) const {
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     if (!may_come_after(operations_[i], names, in)) continue;
     set(kept, i);
-    for (std::size_t word = 0; word < later_[i].size(); ++word) kept[word] |= later_[i][word];
+    for (std::size_t word = 0; word < words_; ++word) kept[word] |= later_than(i)[word];
   }
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     for (const numbered& each : threads_[i].all) {
-      if (!has(kept, each.which)) continue;
+      const bool is_kept = has(kept, each.which);
+      const renaming::kept_place at{
+          .event = each.event,
+          .place = is_kept ? static_cast<std::uint16_t>(names.kept.size()) : renaming::not_kept};
+      names.operations[i].push_back(at);
+      if (operations_[each.which].is_fence) names.fences[i].push_back(at);
+      if (!is_kept) continue;
       names.kept.push_back(each.which);
       // Some comparisons ask for more than the event.
       names.add_event(i, each.event);
@@ -95,7 +105,7 @@ void sequential_order::mix_future(hash128& all, const renaming& names, const mem
     unsigned column = 0;
     for (const std::uint16_t other : names.kept) {
       if (other == renaming::end_of_thread) continue;
-      row = row << 1U | (has(later_[which], other) ? 1U : 0U);
+      row = row << 1U | (has(later_than(which), other) ? 1U : 0U);
       if (++column % 64 == 0) all.mix(std::exchange(row, 0));
     }
     all.mix(row);
@@ -105,13 +115,9 @@ void sequential_order::mix_future(hash128& all, const renaming& names, const mem
 /// Mixes the last operation of each thread that a clock covers, unless it happens before.
 void sequential_order::mix_last(hash128& all, const renaming& names, const clock& of,
                                 const clock& happened) const {
+  packed places{all};
   for (std::size_t i = 0; i < names.threads; ++i) {
-    const auto& operations = threads_[i].all;
-    const auto last = std::find_if(operations.rbegin(), operations.rend(),
-                                   [&](const numbered& each) { return each.event <= of.of[i]; });
-    const bool is_known = last == operations.rend() || last->event < happened.of[i];
-    const auto place = is_known ? names.kept.end() : std::ranges::find(names.kept, last->which);
-    all.mix(static_cast<std::uint64_t>(place - names.kept.begin()));
+    places.mix(names.last_operation(i, of.of[i], happened.of[i]));
   }
 }
 
@@ -128,37 +134,44 @@ void sequential_order::join_accesses(clock& to, const coherence_point& at,
   }
 }
 
+/// The accesses to a word that come before a fence which leaves this message of it.
+clock memory::accesses_before(location_index word, std::size_t place, bool has_read) const {
+  const location& at = locations_[word];
+  const coherence_point point{.where = word, .writes = place + (has_read ? 1 : 0), .reads = place};
+  clock before;
+  for (std::size_t i = 0; i < point.writes; ++i) {
+    const message& each = at.messages[at.order[i]];
+    before.join(each.written_at);
+    if (i < point.reads) before.join(each.read_at);
+  }
+  order_.join_accesses(before, point, at);
+  return before;
+}
+
 /// Mixes the operations that a later fence comes after because of words that have ended.
-void memory::mix_ended(hash128& all, const view& of, const renaming& names,
+void memory::mix_ended(hash128& all, const view& of, renaming& names,
                        bool is_joined_with_clock) const {
   if (order_.is_free(true)) return;
   clock before;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const location& at = locations_[i];
-    if (at.is_alive) continue;
-    const std::size_t place = at.position[of.oldest[i]];
-    const coherence_point point{.where = static_cast<location_index>(i),
-                                .writes = place + (of.has_read[i] ? 1 : 0),
-                                .reads = place};
-    for (std::size_t j = 0; j < point.writes; ++j) {
-      const message& each = at.messages[at.order[j]];
-      before.join(each.written_at);
-      if (j < point.reads) before.join(each.read_at);
+  for (renaming::ended_word& each : std::span{names.ended}.first(names.ended_count)) {
+    const std::uint16_t place = locations_[each.word].position[of.oldest[each.word]];
+    const bool has_read = of.has_read[each.word];
+    const auto left = static_cast<std::uint16_t>(place * 2U + (has_read ? 1U : 0U));
+    auto known = std::ranges::find(each.before, left, [](const auto& one) { return one.first; });
+    if (known == each.before.end()) {
+      each.before.emplace_back(left, accesses_before(each.word, place, has_read));
+      known = std::prev(each.before.end());
     }
-    order_.join_accesses(before, point, at);
+    before.join(known->second);
   }
   order_.mix_last(all, names, before, is_joined_with_clock ? of.happened : clock{});
 }
 
 /// Mixes which fences a clock covers: of each thread, the last one counts.
 void sequential_order::mix_last_fences(hash128& all, const renaming& names, const clock& of) const {
+  packed places{all};
   for (std::size_t i = 0; i < names.threads; ++i) {
-    const auto& fences = threads_[i].fences;
-    const auto last = std::find_if(fences.rbegin(), fences.rend(),
-                                   [&](const numbered& each) { return each.event <= of.of[i]; });
-    const auto place =
-        last == fences.rend() ? names.kept.end() : std::ranges::find(names.kept, last->which);
-    all.mix(static_cast<std::uint64_t>(place - names.kept.begin()));
+    places.mix(names.last_fence(i, of.of[i]));
   }
 }
 
@@ -170,8 +183,7 @@ void memory::keep_order(renaming& names) const {
   order_.keep(names, *this);
 }
 
-void memory::mix_orders(hash128& all, const renaming& names,
-                        const renaming::common& all_know) const {
+void memory::mix_orders(hash128& all, renaming& names, const renaming::common& all_know) const {
   all.mix((order_.has_fences() ? 2U : 0U) + (has_asymmetric_ ? 1U : 0U));
   order_.mix_future(all, names, *this);
   if (!has_asymmetric_) return;

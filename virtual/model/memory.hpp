@@ -104,7 +104,7 @@ struct knowledge {
   view to_release;  ///< as of the last release fence, for relaxed writes
   /// The oldest message of each location that a thread which waited may still read. This binds
   /// the reads of that thread alone: nothing happens before because of it.
-  std::array<message_index, max_locations> refreshed{};
+  message_of_word refreshed;
 
   bool operator==(const knowledge&) const = default;
 };
@@ -212,17 +212,16 @@ class memory {
   /// What the order S, and asymmetric fences, hold of the past (equal_futures.cpp).
   void keep_order(renaming& names) const;
   void mix_last_fences(hash128& all, const renaming& names, const clock& of) const;
-  void mix_orders(hash128& all, const renaming& names, const renaming::common& all_know) const;
+  void mix_orders(hash128& all, renaming& names, const renaming::common& all_know) const;
   /// The message that a view leaves of a word, and whether it was read.
   [[nodiscard]] std::uint16_t oldest_of(const view& of, location_index word,
                                         const renaming& names) const;
   /// Mix what a view holds, as far as it goes beyond what is known.
   void mix_messages(hash128& all, const view& of, const renaming& names,
                     const renaming::common* known = nullptr) const;
-  void mix_ended(hash128& all, const view& of, const renaming& names,
+  void mix_ended(hash128& all, const view& of, renaming& names,
                  bool is_joined_with_clock = true) const;
-  void mix_view(hash128& all, const view& of, const renaming& names,
-                const renaming::common& known) const;
+  void mix_view(hash128& all, const view& of, renaming& names, const renaming::common& known) const;
   [[nodiscard]] bool has_fences() const noexcept { return order_.has_fences(); }
 
   /// Returns a hash of everything that the future of the execution depends on.
@@ -242,6 +241,7 @@ class memory {
     const evaluation by{.thread = how.thread, .event = 0, .happened = known.current.happened};
     return order_.allows(by, how.sequential, at, locations_[at.where]);
   }
+  [[nodiscard]] clock accesses_before(location_index word, std::size_t place, bool has_read) const;
   void note_read(knowledge& reader, location_index of, message_index read,
                  std::memory_order order) noexcept;
   void put(knowledge& writer, location_index of, std::uint64_t value, std::memory_order order,

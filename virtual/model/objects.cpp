@@ -28,6 +28,12 @@ void execution::check_alive(location_index which, std::source_location where) {
   memory_.to_change(which).accessed.of[running_] = static_cast<std::uint16_t>(me().events + 1);
 }
 
+/// The key of another thread's code leaves out the objects on its stack.
+void execution::note_object_at(const void* address) noexcept {
+  const auto spot = stacks_.find(reinterpret_cast<std::uintptr_t>(address));
+  if (spot && spot->stack != running_) threads_[spot->stack].code.is_lasting = false;
+}
+
 location_index execution::create(std::uint64_t value, std::source_location where,
                                  std::uint64_t name, const place& lies) {
   if (memory_.count() >= max_locations) {
@@ -39,6 +45,7 @@ location_index execution::create(std::uint64_t value, std::source_location where
         memory_.create(name, value, {.thread = setter_, .event = 0}, {}, where, lies));
   }
   take_memory(occupant::of(lies, memory_.count(), true), where);
+  note_object_at(lies.address);
   thread_record& thread = me();
   event(created, 0, 0);
   name = (std::uint64_t{running_} + 1) << 32U | ++thread.created;
@@ -68,6 +75,7 @@ void execution::end_word(location_index which, const char* how, std::source_loca
          where);
   }
   event(destroyed, at.name, 0);
+  note_object_at(at.lies.address);
   location& ended = memory_.to_change(which);
   ended.ended = {.thread = running_, .event = me().events};
   ended.is_alive = false;

@@ -92,11 +92,18 @@ struct calling_code {
   const std::byte* stack_top = nullptr;  ///< where the code of the client begins
 };
 
+/// What a key holds of a thread's code, from the end of its last step on.
+struct known_code {
+  hash128 hash;
+  bool is_lasting = false;  ///< until the thread's next step; false if other threads may change it
+};
+
 struct thread_record {
   boost::context::detail::fcontext_t context = nullptr;
   knowledge known;
   hash128 history;
   calling_code caller;               ///< at its last operation
+  known_code code;                   ///< at the end of its last step, if states are to be merged
   std::vector<std::uint64_t> codes;  ///< at the end of each step, if states are to be merged
   std::uint16_t events = 0;
   std::uint16_t created = 0;

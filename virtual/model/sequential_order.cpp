@@ -4,6 +4,7 @@
 #include "memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lockyard::model {
 
@@ -31,8 +32,13 @@ bool sequential_order::has_fence_before(const clock& happened) const noexcept {
 void sequential_order::clear_sets() {
   // One more than there are, for the operation that may be added.
   if (operations_.size() / 64 + 1 > words_) {
-    words_ = operations_.size() / 64 + 1;
-    for (bits& each : later_) each.resize(words_);
+    const std::size_t words = operations_.size() / 64 + 1;
+    bits wider(operations_.size() * words, 0);
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      std::ranges::copy(later_than(i), wider.begin() + static_cast<std::ptrdiff_t>(i * words));
+    }
+    later_ = std::move(wider);
+    words_ = words;
   }
   before_.assign(words_, 0);
   after_.assign(words_, 0);
@@ -144,7 +150,7 @@ bool sequential_order::has_cycle() const {
     if (!has(after_, i)) continue;
     if (has(before_, i)) return true;
     for (std::size_t word = 0; word < words_; ++word) {
-      if ((later_[i][word] & before_[word]) != 0) return true;
+      if ((later_than(i)[word] & before_[word]) != 0) return true;
     }
   }
   return false;
@@ -153,7 +159,7 @@ bool sequential_order::has_cycle() const {
 sequential_order::index sequential_order::append(const evaluation& by, const operation& which) {
   const auto mine = static_cast<index>(operations_.size());
   operations_.push_back(which);
-  later_.emplace_back(words_, 0);
+  later_.resize(later_.size() + words_, 0);
   of_thread& thread = threads_[by.thread];
   thread.all.push_back({.event = by.event, .which = mine});
   if (which.is_fence) {
@@ -168,19 +174,19 @@ void sequential_order::connect(const index* between) {
   bits end = after_;
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     if (!has(after_, i)) continue;
-    for (std::size_t word = 0; word < words_; ++word) end[word] |= later_[i][word];
+    for (std::size_t word = 0; word < words_; ++word) end[word] |= later_than(i)[word];
   }
   if (between != nullptr) {
-    later_[*between] = end;
+    std::ranges::copy(end, later_than(*between).begin());
     set(end, *between);
   }
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     bool comes_before = has(before_, i);
     for (std::size_t word = 0; word < words_ && !comes_before; ++word) {
-      comes_before = (later_[i][word] & before_[word]) != 0;
+      comes_before = (later_than(i)[word] & before_[word]) != 0;
     }
     if (!comes_before) continue;
-    for (std::size_t word = 0; word < words_; ++word) later_[i][word] |= end[word];
+    for (std::size_t word = 0; word < words_; ++word) later_than(i)[word] |= end[word];
   }
 }
 

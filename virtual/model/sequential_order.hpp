@@ -107,13 +107,20 @@ class sequential_order {
   index append(const evaluation& by, const operation& which);
   void connect(const index* between);
 
+  /// The operations that must come after one.
+  [[nodiscard]] std::span<std::uint64_t> later_than(std::size_t which) {
+    return std::span{later_}.subspan(which * words_, words_);
+  }
+  [[nodiscard]] std::span<const std::uint64_t> later_than(std::size_t which) const {
+    return std::span{later_}.subspan(which * words_, words_);
+  }
   static void set(bits& in, std::size_t which) { in[which / 64] |= std::uint64_t{1} << which % 64; }
-  [[nodiscard]] static bool has(const bits& in, std::size_t which) {
+  [[nodiscard]] static bool has(std::span<const std::uint64_t> in, std::size_t which) {
     return (in[which / 64] >> which % 64 & 1U) != 0;
   }
 
   std::vector<operation> operations_;
-  std::vector<bits> later_;  ///< for each operation, the operations that must come after it
+  bits later_;  ///< later_than() of each operation, one after the other
   std::vector<message_index> reach_;
   std::array<of_thread, max_threads> threads_;
   std::size_t fences_ = 0;

@@ -40,8 +40,37 @@ struct clock {
 /// Messages are named by their place in the order of arrival, which is not modification order.
 using message_index = std::uint8_t;
 
+/// A message of each word, at first its first one. Most executions have few words, so only those
+/// up to the last one that was changed are copied.
+class message_of_word {
+ public:
+  message_of_word() = default;
+  message_of_word(const message_of_word& other) noexcept { *this = other; }
+  message_of_word& operator=(const message_of_word& other) noexcept {
+    const std::size_t both = std::max(used_, other.used_);
+    std::copy_n(other.all_.begin(), both, all_.begin());
+    used_ = other.used_;
+    return *this;
+  }
+  ~message_of_word() = default;
+
+  message_index operator[](std::size_t word) const noexcept { return all_[word]; }
+  message_index& operator[](std::size_t word) noexcept {
+    used_ = std::max(used_, word + 1);
+    return all_[word];
+  }
+  bool operator==(const message_of_word& other) const noexcept {
+    return std::equal(all_.begin(), all_.begin() + std::max(used_, other.used_),
+                      other.all_.begin());
+  }
+
+ private:
+  std::array<message_index, max_locations> all_{};
+  std::size_t used_ = 0;
+};
+
 struct view {
-  std::array<message_index, max_locations> oldest{};
+  message_of_word oldest;
   std::bitset<max_locations> has_read;  ///< whether the oldest one was read, or written only
   clock happened;
 
