@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import COMMAND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -163,6 +161,7 @@ def verdicts(checked: subprocess.CompletedProcess[str]) -> dict[str, dict[str, s
     return found
 
 
+BOOST = Path("/usr/include/boost/smart_ptr/detail/spinlock.hpp")
 LOCK_NAMES = [name for name in SIZES if not name.endswith(".readers")]
 
 
@@ -186,6 +185,22 @@ def test_a_node_ends_when_the_lock_is_given_back(
     assert first["verdict"] == "lifetime"
     assert "node#" in first["what"]
     assert ".used" in first["what"]
+
+
+@pytest.mark.skipif(not BOOST.exists(), reason="Boost is not installed")
+def test_names_lines_of_a_library(environment: dict[str, str]) -> None:
+    lock = f"{BOOST}:boost::detail::spinlock"
+    checked = subprocess.run(
+        [COMMAND, "check", "--lock", lock, "--threads", "2", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+        env=environment,
+    )
+    found = results(checked)[0]
+    assert found["verdict"] == "passed"
+    assert [spin.partition(":")[0] for spin in found["spins"]] == ["spinlock_gcc_atomic.hpp"]
 
 
 @pytest.mark.parametrize(

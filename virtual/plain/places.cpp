@@ -38,10 +38,15 @@ struct line_of_source {
   std::string function;
 };
 
-bool is_of_system(std::string_view path) {
-  return path.starts_with("/usr/") || path.find("/c++/") != std::string_view::npos ||
+/// The C++ library's, or the checker's.
+bool is_of_standard(std::string_view path) {
+  return path.find("/c++/") != std::string_view::npos ||
          path.find("plain/std/") != std::string_view::npos || path.ends_with("plain/module.hpp") ||
-         path.starts_with("?");
+         path.ends_with("plain/calls.hpp") || path.starts_with("?");
+}
+
+bool is_of_system(std::string_view path) {
+  return path.starts_with("/usr/") || is_of_standard(path);
 }
 
 /// addr2line of the module's file, which answers one address after the other.
@@ -146,7 +151,7 @@ const char* kept(known_places& all, const std::string& text) {
   return (same == all.texts.end() ? all.texts.emplace_back(text) : *same).c_str();
 }
 
-enum class wanted : bool { of_user, any };
+enum class wanted : std::uint8_t { of_user, of_library, any };
 
 /// The lines of an address, innermost first.
 std::vector<line_of_source> lines_of(known_places& all, std::uintptr_t at) {
@@ -161,7 +166,8 @@ std::vector<line_of_source> lines_of(known_places& all, std::uintptr_t at) {
 std::optional<line_of_source> line_of(known_places& all, std::uintptr_t at, wanted which) {
   const auto lines = lines_of(all, at);
   const auto own = std::ranges::find_if(lines, [which](const line_of_source& each) {
-    return each.line != 0 && (which == wanted::any || !is_of_system(each.file));
+    if (which == wanted::of_user) return each.line != 0 && !is_of_system(each.file);
+    return each.line != 0 && (which == wanted::any || !is_of_standard(each.file));
   });
   return own == lines.end() ? std::nullopt : std::optional{*own};
 }
@@ -244,6 +250,7 @@ const record* record_of(known_address& mine, const void* return_address, unsigne
   const std::scoped_lock guard{all.lock};
   line_of_source line{"address", static_cast<unsigned>(offset_of(all, at)), {}};
   line = line_of(all, at, wanted::any).value_or(line);
+  line = line_of(all, at, wanted::of_library).value_or(line);
   for (const std::uintptr_t each : callers) {
     if (each == 0) break;
     if (const auto own = line_of(all, each - 1, wanted::of_user)) {

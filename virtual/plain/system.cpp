@@ -24,6 +24,34 @@ namespace lockyard::plain {
 
 namespace {
 
+/// For a message: the name of a call that code for threads makes, or else the number.
+std::string name_of_call(long number) {
+  switch (number) {
+    case SYS_membarrier: return "membarrier";
+    case SYS_rseq: return "rseq";
+    case SYS_getcpu: return "getcpu";
+    case SYS_eventfd2: return "eventfd2";
+    case SYS_tgkill: return "tgkill";
+    case SYS_nanosleep: return "nanosleep";
+    case SYS_clock_nanosleep: return "clock_nanosleep";
+    case SYS_mmap: return "mmap";
+    default: return std::to_string(number);
+  }
+}
+
+/// The same for an operation of futex().
+std::string name_of_operation(int operation) {
+  switch (operation & FUTEX_CMD_MASK) {
+    case FUTEX_LOCK_PI: return "FUTEX_LOCK_PI";
+    case FUTEX_UNLOCK_PI: return "FUTEX_UNLOCK_PI";
+    case FUTEX_TRYLOCK_PI: return "FUTEX_TRYLOCK_PI";
+    case FUTEX_WAIT_REQUEUE_PI: return "FUTEX_WAIT_REQUEUE_PI";
+    case FUTEX_CMP_REQUEUE_PI: return "FUTEX_CMP_REQUEUE_PI";
+    case FUTEX_WAKE_OP: return "FUTEX_WAKE_OP";
+    default: return std::to_string(operation);
+  }
+}
+
 struct futex_call {
   const std::uint32_t* word;
   int operation;
@@ -91,7 +119,7 @@ long futex(const futex_call& call, std::source_location where) {
       return moved ? static_cast<long>(*moved) : failed(EAGAIN);
     }
     default:
-      refuse("the checker has no futex operation " + std::to_string(call.operation),
+      refuse("the checker does not have the futex operation " + name_of_operation(call.operation),
              "use wait, wake or cmp_requeue", where);
   }
 }
@@ -140,7 +168,7 @@ using arguments = std::array<long, 6>;
     case SYS_gettid: return now().self() + 1L;
     case SYS_sched_yield: give_way(where); return 0;
     default:
-      refuse("the checker has no system call " + std::to_string(number),
+      refuse("the checker does not have the system call " + name_of_call(number),
              "leave it out under a macro given by --flags", where);
   }
 }
