@@ -17,6 +17,7 @@ pytestmark = pytest.mark.timeout(300)
 LOCKS = """
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <vector>
 namespace my {
 constexpr auto acquiring = std::memory_order_acquire;
@@ -48,6 +49,7 @@ struct with_node : private base {
 };
 struct with_reference : private base {
   struct alignas(64) node { int words[4]; };
+  bool try_lock_for(std::chrono::milliseconds) { return attempt(); }  // lacks a node
   void lock(node& own) noexcept { take(); own.words[3] = 1; }
   void unlock(node& own) noexcept { own.words[3] = 0; give(); }
 };
@@ -108,6 +110,11 @@ class with_readers {
  private:
   std::atomic<int> inside_{0};
 };
+struct like_posix : private base {  // 0 is success
+  void lock() { take(); }
+  void unlock() { give(); }
+  int trylock() { return attempt() ? 0 : 16; }
+};
 struct by_nothing { void grab() {} };
 struct by_names { explicit by_names(const char*) {} void lock() {} void unlock() {} };
 }
@@ -119,6 +126,7 @@ SIZES = {
     "with_token": {"2x1", "2x2", "3x1", "2x1d"},
     "with_guard": {"2x1", "2x2", "3x1", "2x1d"},
     "with_scope": {"2x1", "2x1t", "2x2", "3x1", "3x1t", "2x1d"},
+    "like_posix": {"2x1", "2x2", "3x1", "2x1d"},
     "for_two": {"2x1", "2x2", "2x1d"},
     "for_many": {"2x1", "2x2", "3x1", "2x1d"},
     "with_readers": {"2x1", "2x2", "3x1", "2x1d"},

@@ -88,6 +88,14 @@ struct argument<Result (Lock::*)(Argument) noexcept> {
   using type = Argument;
 };
 
+/// Whether an attempt tells by this result that it has succeeded. A number may also be an error, as
+/// in POSIX, so it counts only where the function has a name of the C++ library.
+template <class Result>
+constexpr bool tells_success(std::string_view name) {
+  const bool is_usual = name == "try_lock" || name == "try_lock_shared";
+  return std::same_as<Result, bool> || !std::integral<Result> || is_usual;
+}
+
 /// Functions by their names, which can be called where the lock has them.
 #define LOCKYARD_PAIR(take, give)                                                           \
   struct take##_##give {                                                                    \
@@ -104,13 +112,15 @@ struct argument<Result (Lock::*)(Argument) noexcept> {
     template <class Lock>                                                                   \
     static auto argument_of() -> typename argument<decltype(&Lock::take)>::type;            \
   };
-#define LOCKYARD_ATTEMPT(attempt)                                                                 \
-  struct attempt##_once {                                                                         \
-    template <class Lock, class... With>                                                          \
-    static auto call(Lock& on,                                                                    \
-                     With&&... with) -> decltype(bool(on.attempt(std::forward<With>(with)...))) { \
-      return bool(on.attempt(std::forward<With>(with)...));                                       \
-    }                                                                                             \
+#define LOCKYARD_ATTEMPT(attempt)                                                               \
+  struct attempt##_once {                                                                       \
+    template <class Lock, class... With>                                                        \
+    static auto call(Lock& on,                                                                  \
+                     With&&... with) -> decltype(bool(on.attempt(std::forward<With>(with)...))) \
+      requires(tells_success<decltype(on.attempt(std::forward<With>(with)...))>(#attempt))      \
+    {                                                                                           \
+      return bool(on.attempt(std::forward<With>(with)...));                                     \
+    }                                                                                           \
   };
 namespace named {
 LOCKYARD_OWNERS(LOCKYARD_PAIR)
@@ -138,6 +148,7 @@ class held_by_thread {
 template <class Names>
 struct called_simply {
   static constexpr bool is_numbered = false;
+  static constexpr bool has_arguments = false;
 
   template <class Lock>
   static constexpr bool fits = requires(Lock& on) {
@@ -160,14 +171,18 @@ struct called_simply {
   }
 };
 
+template <class Type>
+concept is_number = std::integral<Type> && !std::same_as<Type, bool>;
+
 /// With the number of the thread.
 template <class Names>
 struct called_with_number {
   static constexpr bool is_numbered = true;
+  static constexpr bool has_arguments = true;
 
   template <class Lock>
   static constexpr bool fits = requires(Lock& on, unsigned thread) {
-    requires std::integral<std::remove_cvref_t<decltype(Names::template argument_of<Lock>())>>;
+    requires is_number<std::remove_cvref_t<decltype(Names::template argument_of<Lock>())>>;
     Names::acquire(on, thread);
     Names::release(on, thread);
   };
@@ -191,6 +206,7 @@ struct called_with_number {
 template <class Names>
 struct called_with_node {
   static constexpr bool is_numbered = false;
+  static constexpr bool has_arguments = true;
   template <class Lock>
   using argument_of = decltype(Names::template argument_of<Lock>());
   template <class Lock>
@@ -244,6 +260,7 @@ struct called_with_node {
 template <class Names>
 struct called_with_token {
   static constexpr bool is_numbered = false;
+  static constexpr bool has_arguments = true;
   template <class Lock>
   using token_of = std::remove_cvref_t<decltype(Names::acquire(std::declval<Lock&>()))>;
   template <class Lock>
@@ -275,6 +292,7 @@ struct called_with_token {
 template <class Names>
 struct called_for_guard {
   static constexpr bool is_numbered = false;
+  static constexpr bool has_arguments = true;
   template <class Lock>
   using guard_of = decltype(Names::acquire(std::declval<Lock&>()));
   template <class Lock>
@@ -299,6 +317,7 @@ struct called_for_guard {
 template <bool... With>
 struct called_by_scope {
   static constexpr bool is_numbered = false;
+  static constexpr bool has_arguments = true;
   template <class Lock>
   using held = typename Lock::scoped_lock;
   template <class Lock>

@@ -117,7 +117,9 @@ consteval entry entry_of_lock(const char* name) {
         return attempt::take(*static_cast<Lock*>(at), thread);
       };
     }
-    if constexpr (has_try_lock_for<Lock>) {
+    // Nothing says where a time limit stands among other arguments.
+    if constexpr (form::has_arguments) {
+    } else if constexpr (has_try_lock_for<Lock>) {
       made.try_lock_for = [](void* at, unsigned /*thread*/) -> bool {
         return static_cast<Lock*>(at)->try_lock_for(shortly);
       };
@@ -156,7 +158,8 @@ consteval entry entry_of_readers(const char* name, const char* type) {
         return attempt::take(*static_cast<Lock*>(at), thread);
       };
     }
-    if constexpr (has_try_lock_shared_for<Lock>) {
+    if constexpr (form::has_arguments) {
+    } else if constexpr (has_try_lock_shared_for<Lock>) {
       made.try_lock_shared_for = [](void* at, unsigned /*thread*/) -> bool {
         return static_cast<Lock*>(at)->try_lock_shared_for(shortly);
       };
