@@ -42,7 +42,8 @@ struct line_of_source {
 bool is_of_standard(std::string_view path) {
   return path.find("/c++/") != std::string_view::npos ||
          path.find("plain/std/") != std::string_view::npos || path.ends_with("plain/module.hpp") ||
-         path.ends_with("plain/calls.hpp") || path.starts_with("?");
+         path.ends_with("plain/calls.hpp") || path.ends_with("plain/call_names.hpp") ||
+         path.starts_with("?");
 }
 
 bool is_of_system(std::string_view path) {
