@@ -53,6 +53,23 @@ struct with_reference : private base {
   void lock(node& own) noexcept { take(); own.words[3] = 1; }
   void unlock(node& own) noexcept { own.words[3] = 0; give(); }
 };
+class with_exchange {  // CLH
+ public:
+  struct node { std::atomic<bool> is_held{false}; node* before = nullptr; };
+  void lock(node*& own) {
+    own->is_held.store(true, relaxed);
+    own->before = last_.exchange(own, std::memory_order_acq_rel);
+    while (own->before->is_held.load(acquiring)) {}
+  }
+  void unlock(node*& own) {
+    node* const before = own->before;
+    own->is_held.store(false, giving);
+    own = before;
+  }
+ private:
+  node first_;
+  std::atomic<node*> last_{&first_};
+};
 struct with_token : private base {
   struct token { token() = default; token(token&&) = default; };
   [[nodiscard]] token lock() { take(); return {}; }
@@ -123,6 +140,7 @@ SIZES = {
     "Capital": {"2x1", "2x1t", "2x2", "3x1", "3x1t", "2x1d"},
     "with_node": {"2x1", "2x1t", "2x2", "3x1", "3x1t", "2x1d"},
     "with_reference": {"2x1", "2x2", "3x1", "2x1d"},
+    "with_exchange": {"2x1", "2x2", "3x1", "2x1d"},
     "with_token": {"2x1", "2x2", "3x1", "2x1d"},
     "with_guard": {"2x1", "2x2", "3x1", "2x1d"},
     "with_scope": {"2x1", "2x1t", "2x2", "3x1", "3x1t", "2x1d"},

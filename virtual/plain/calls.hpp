@@ -25,7 +25,7 @@ template <class Object>
 class held_by_thread {
  public:
   static void keep(Object* made) { held_ = made; }
-  static Object* get() { return held_; }
+  static Object*& get() { return held_; }
   static void drop() { delete get(); }
 
  private:
@@ -90,7 +90,8 @@ struct called_with_number {
   }
 };
 
-/// With a node of the thread's, by reference or by address.
+/// With a node of the thread's, by reference or by address. A lock that takes a reference to a
+/// pointer may leave another node there, as CLH's does, which the thread uses the next time.
 template <class Names>
 struct called_with_node {
   static constexpr bool is_numbered = false;
@@ -102,6 +103,10 @@ struct called_with_node {
       std::remove_cvref_t<std::remove_pointer_t<std::remove_cvref_t<argument_of<Lock>>>>;
   template <class Lock>
   using held = node_of<Lock>;
+  template <class Lock>
+  static constexpr bool exchanges_nodes =
+      std::is_lvalue_reference_v<argument_of<Lock>> &&
+      std::same_as<std::remove_reference_t<argument_of<Lock>>, node_of<Lock>*>;
   template <class Lock>
   static auto passed() -> argument_of<Lock> {
     if constexpr (std::is_pointer_v<std::remove_cvref_t<argument_of<Lock>>>) {
@@ -120,8 +125,17 @@ struct called_with_node {
                  requires { Names::release(on); };
   };
   template <class Lock>
+  static void make() {
+    const bool has_one = exchanges_nodes<Lock> && held_by_thread<node_of<Lock>>::get() != nullptr;
+    if (!has_one) held_by_thread<node_of<Lock>>::keep(new node_of<Lock>());
+  }
+  template <class Lock>
+  static void drop() {
+    if (!exchanges_nodes<Lock>) held_by_thread<node_of<Lock>>::drop();
+  }
+  template <class Lock>
   static void lock(Lock& on, unsigned /*thread*/) {
-    held_by_thread<node_of<Lock>>::keep(new node_of<Lock>());
+    make<Lock>();
     static_cast<void>(Names::acquire(on, passed<Lock>()));
   }
   template <class Lock>
@@ -131,15 +145,15 @@ struct called_with_node {
     } else {
       static_cast<void>(Names::release(on));
     }
-    held_by_thread<node_of<Lock>>::drop();
+    drop<Lock>();
   }
   template <class Lock, class Attempt>
   static constexpr bool tries = requires(Lock& on) { Attempt::call(on, passed<Lock>()); };
   template <class Attempt, class Lock>
   static bool take(Lock& on, unsigned /*thread*/) {
-    held_by_thread<node_of<Lock>>::keep(new node_of<Lock>());
+    make<Lock>();
     const bool is_taken = Attempt::call(on, passed<Lock>());
-    if (!is_taken) held_by_thread<node_of<Lock>>::drop();
+    if (!is_taken) drop<Lock>();
     return is_taken;
   }
 };
