@@ -48,7 +48,8 @@ struct renaming {
   };
   std::vector<ended_word> ended;
   std::size_t ended_count = 0;
-  /// For each thread, the last of its events that all others know of which go on.
+  /// For each thread, the last of its events that all other threads know, except those that have
+  /// ended.
   std::array<std::uint16_t, max_threads> known_to_all{};
   std::array<std::uint64_t, max_locations> name{};
   /// The place, in modification order, of the oldest message that some thread may still read.
