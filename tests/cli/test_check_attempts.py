@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import COMMAND
+from user_lock_checks import check, results, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,28 +73,13 @@ struct shared {
 
 @pytest.fixture
 def checks(tmp_path: Path, environment: dict[str, str]) -> Checks:
-    (tmp_path / "my.hpp").write_text(LOCKS)
+    header = tmp_path / "my.hpp"
+    header.write_text(LOCKS)
 
     def run(lock: str, *more: str) -> list[dict[str, Any]]:
-        checked = subprocess.run(
-            [COMMAND, "check", "--lock", f"my.hpp:my::{lock}", "--json", *more],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=250,
-            check=False,
-            env=environment,
-        )
-        assert checked.stdout, checked.stderr
-        return [json.loads(line) for line in checked.stdout.splitlines()]
+        return results(check(header, [lock], environment, *more))
 
     return run
-
-
-def size_of(check: dict[str, Any]) -> str:
-    size = check["size"]
-    how = "try" * size["tries"] + "timed" * size["timed"]
-    return f"{size['threads']}x{size['acquisitions']}{how}"
 
 
 def faults_in(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
@@ -110,21 +93,21 @@ def faults_in(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
 def test_finds_waiters_that_an_attempt_forgets(checks: Checks) -> None:
     assert not faults_in(checks("waited_for"))
     found = checks("waited_for", "--flags", "-DFAULT=1")
-    assert faults_in(found) == {("waited_for", "3x1try")}
+    assert faults_in(found) == {("waited_for", "3x1t")}
 
 
 def test_makes_attempts_in_a_size_that_is_given(checks: Checks) -> None:
     found = checks("waited_for", "--threads", "3", "--flags", "-DFAULT=1")
-    assert [size_of(each) for each in found] == ["3x1", "3x1try"]
-    assert faults_in(found) == {("waited_for", "3x1try")}
+    assert [size_of(each) for each in found] == ["3x1", "3x1t"]
+    assert faults_in(found) == {("waited_for", "3x1t")}
 
 
 @pytest.mark.parametrize(
     ("fault", "client", "size"),
     [
-        ("2", "shared.readers", "3x1try"),
-        ("3", "shared.readers", "3x1timed"),
-        ("4", "shared", "2x1timed"),
+        ("2", "shared.readers", "3x1t"),
+        ("3", "shared.readers", "3x1w"),
+        ("4", "shared", "2x1w"),
     ],
 )
 def test_makes_each_attempt_that_a_lock_has(

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import COMMAND
+from user_lock_checks import check, results, size_of
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -152,36 +151,17 @@ SIZES = {
 }
 
 
-def check(
+def checked(
     folder: Path, environment: dict[str, str], *locks: str, flags: str = "-DGIVE=release"
 ) -> subprocess.CompletedProcess[str]:
-    (folder / "my.hpp").write_text(LOCKS)
-    named = [word for each in locks for word in ("--lock", f"my.hpp:my::{each}")]
-    return subprocess.run(
-        [COMMAND, "check", *named, "--flags", flags, "--seconds", "30", "--json"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-        env=environment,
-    )
+    header = folder / "my.hpp"
+    header.write_text(LOCKS)
+    return check(header, locks, environment, "--flags", flags, "--seconds", "30")
 
 
-def results(checked: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    assert checked.stdout, checked.stderr
-    return [json.loads(line) for line in checked.stdout.splitlines()]
-
-
-def size_of(check: dict[str, Any]) -> str:
-    size = check["size"]
-    flags = "t" * size["tries"] + "d" * size["destroys"]
-    return f"{size['threads']}x{size['acquisitions']}{flags}"
-
-
-def verdicts(checked: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
+def verdicts(run: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
-    for each in results(checked):
+    for each in results(run):
         name = each["client"].removeprefix("my::")
         found.setdefault(name, {})[size_of(each)] = each["verdict"]
     return found
@@ -192,12 +172,12 @@ LOCK_NAMES = [name for name in SIZES if not name.endswith(".readers")]
 
 
 def test_calls_locks_as_they_ask_for_it(tmp_path: Path, environment: dict[str, str]) -> None:
-    found = verdicts(check(tmp_path, environment, *LOCK_NAMES))
+    found = verdicts(checked(tmp_path, environment, *LOCK_NAMES))
     assert found == {name: dict.fromkeys(sizes, "passed") for name, sizes in SIZES.items()}
 
 
 def test_gives_back_what_it_takes(tmp_path: Path, environment: dict[str, str]) -> None:
-    found = verdicts(check(tmp_path, environment, *LOCK_NAMES, flags="-DGIVE=relaxed"))
+    found = verdicts(checked(tmp_path, environment, *LOCK_NAMES, flags="-DGIVE=relaxed"))
     assert {name: set(all_of.values()) for name, all_of in found.items()} == {
         name: {"race"} for name in SIZES
     }
@@ -206,8 +186,7 @@ def test_gives_back_what_it_takes(tmp_path: Path, environment: dict[str, str]) -
 def test_a_node_ends_when_the_lock_is_given_back(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    checked = check(tmp_path, environment, "with_node", flags="-DGIVE=release -DLATE")
-    first = results(checked)[0]
+    first = results(checked(tmp_path, environment, "with_node", flags="-DGIVE=release -DLATE"))[0]
     assert first["verdict"] == "lifetime"
     assert "node#" in first["what"]
     assert ".used" in first["what"]
@@ -216,7 +195,7 @@ def test_a_node_ends_when_the_lock_is_given_back(
 @pytest.mark.skipif(not BOOST.exists(), reason="Boost is not installed")
 def test_names_lines_of_a_library(environment: dict[str, str]) -> None:
     lock = f"{BOOST}:boost::detail::spinlock"
-    checked = subprocess.run(
+    run = subprocess.run(
         [COMMAND, "check", "--lock", lock, "--threads", "2", "--json"],
         capture_output=True,
         text=True,
@@ -224,7 +203,7 @@ def test_names_lines_of_a_library(environment: dict[str, str]) -> None:
         check=False,
         env=environment,
     )
-    found = results(checked)[0]
+    found = results(run)[0]
     assert found["verdict"] == "passed"
     assert [spin.partition(":")[0] for spin in found["spins"]] == ["spinlock_gcc_atomic.hpp"]
 
@@ -239,8 +218,8 @@ def test_names_lines_of_a_library(environment: dict[str, str]) -> None:
 def test_refuses_what_it_cannot_call(
     tmp_path: Path, environment: dict[str, str], lock: str, cause: str
 ) -> None:
-    checked = check(tmp_path, environment, lock)
-    assert checked.returncode == 2
-    assert cause in checked.stderr
-    assert "write a client" in checked.stderr
-    assert "module.hpp" not in checked.stderr
+    refused = checked(tmp_path, environment, lock)
+    assert refused.returncode == 2
+    assert cause in refused.stderr
+    assert "write a client" in refused.stderr
+    assert "module.hpp" not in refused.stderr

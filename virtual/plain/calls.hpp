@@ -214,8 +214,8 @@ struct called_for_guard {
   static constexpr bool tries = false;
 };
 
-/// The lock has a class `scoped_lock`, as oneTBB's locks have. `With` says who takes it, if the
-/// constructor asks for that.
+/// The lock has a class `scoped_lock`, as oneTBB's locks have. `With` is whether
+/// a writer takes it, if the constructor asks for that.
 template <bool... With>
 struct called_by_scope {
   static constexpr bool is_numbered = false;
