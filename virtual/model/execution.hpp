@@ -174,6 +174,8 @@ class execution : private execution_state {
   [[nodiscard]] bool goes_on(std::source_location where) {
     return choose(choice_kind::time, 2, where) == 1;
   }
+  /// Whether the search leaves out turns of loops that lead back to where they began.
+  [[nodiscard]] bool leaves_turns_out() const;
   /// Another execution has the same faults as this one.
   [[noreturn]] void leave_out() {
     is_redundant_ = true;
@@ -448,7 +450,6 @@ class execution : private execution_state {
   void refresh(thread_record& thread, std::source_location where);
   void rush(std::source_location where);
   void note_read(location_index from, message_index which);
-  [[nodiscard]] bool leaves_turns_out() const;
   [[nodiscard]] bool has_news_of_loop(const thread_record& of) const;
   [[nodiscard]] bool has_changed_data(const thread_record& of) const;
   std::optional<std::uint64_t> load_again(location_index from);

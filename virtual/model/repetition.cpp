@@ -62,14 +62,18 @@ void execution::note_state(thread_index which) {
   }
   for (std::size_t i = 0; i < memory_.count(); ++i) knowledge.mix(thread.known.refreshed[i]);
   repeats.knowledge = knowledge;
-  repeats.state = state_of_stack(thread);
+  repeats.code = state_of_stack(thread);
+  repeats.rewritten.mix_changes(repeats.code);
+  repeats.state = repeats.code;
   repeats.state.mix(knowledge);
-  repeats.rewritten.mix_changes(repeats.state);
   if (thread.now == status::pausing) return note_pause(thread);
   if (thread.now == status::sleeping) return note_sleep(thread);
   // The step was a failure for no reason and nothing else, and has led back to where it began.
+  // Without it the thread knows less, so the same faults follow (decision 0093).
   if (repeats.failed_at == 0 || repeats.failed_at != thread.events) return;
-  is_redundant_ |= is_repeated(repeats.state == repeats.failures.back().state);
+  const repetition::failure& before = repeats.failures.back();
+  is_redundant_ |=
+      is_repeated(leaves_turns_out() ? repeats.code == before.code : repeats.state == before.state);
 }
 
 /// Says what the thread that pauses waits for: nothing, unless it was there before. A loop may
@@ -365,7 +369,7 @@ void execution::note_failure(std::uint64_t site) {
   repetition& repeats = me().repeats;
   repeats.failed_at = me().events;
   repeats.failures.push_back(
-      {.site = site, .state = repeats.state, .knowledge = repeats.knowledge});
+      {.site = site, .code = repeats.code, .state = repeats.state, .knowledge = repeats.knowledge});
 }
 
 void execution::end_failures_in_a_row(std::uint64_t site) {

@@ -142,10 +142,12 @@ struct turn {
 struct repetition {
   struct failure {
     std::uint64_t site;
+    hash128 code;
     hash128 state;
     hash128 knowledge;
   };
-  hash128 state;                    ///< at the last step that noted it: stack, registers, knowledge
+  hash128 code;                     ///< at the last step that noted it: stack, registers
+  hash128 state;                    ///< then, with what the thread knows
   hash128 knowledge;                ///< then
   std::vector<hash128> at_pauses;   ///< the states at its pauses, since it last learned or acted
   hash128 known_at_pause;           ///< the knowledge at the last pause

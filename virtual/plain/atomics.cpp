@@ -170,6 +170,7 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
                                         bool weak) {
   const part at = word_of(call);
   spins& loop = worker::mine().loop();
+  loop.note_operands(encode(expected, call.size), encode(desired, call.size));
   loop.look(call.pc, call.at, call.where);
   const wide wanted = expected;
   bool done = false;

@@ -83,7 +83,7 @@ consteval entry entry_of(const char* name) {
   made.type = name;
   made.size = sizeof(Object);
   made.alignment = alignof(Object);
-  if constexpr (std::default_initializable<Object>) {
+  if constexpr (std::is_default_constructible_v<Object>) {
     made.make = [](void* at, unsigned /*threads*/) { ::new (at) Object(); };
   } else {
     made.make = [](void* at, unsigned threads) { ::new (at) Object(threads); };
@@ -94,7 +94,8 @@ consteval entry entry_of(const char* name) {
 
 /// Its constructor may ask for the number of threads.
 template <class Lock>
-concept can_be_made = std::default_initializable<Lock> || std::constructible_from<Lock, unsigned>;
+concept can_be_made =
+    std::is_default_constructible_v<Lock> || std::constructible_from<Lock, unsigned>;
 
 template <class Lock>
 consteval entry entry_of_lock(const char* name) {
@@ -108,7 +109,7 @@ consteval entry entry_of_lock(const char* name) {
   } else {
     entry made = entry_of<Lock>(name);
     made.held = held_name<form, Lock>();
-    made.has_room_for_two = form::is_numbered && std::default_initializable<Lock>;
+    made.has_room_for_two = form::is_numbered && std::is_default_constructible_v<Lock>;
     made.lock = [](void* at, unsigned thread) { form::lock(*static_cast<Lock*>(at), thread); };
     made.unlock = [](void* at, unsigned thread) { form::unlock(*static_cast<Lock*>(at), thread); };
     using attempt = attempt_of_owner<Lock, form>;
@@ -145,7 +146,7 @@ consteval entry entry_of_readers(const char* name, const char* type) {
     made = entry_of_lock<Lock>(name);
     made.type = type;
     made.has_room_for_two =
-        (made.has_room_for_two || form::is_numbered) && std::default_initializable<Lock>;
+        (made.has_room_for_two || form::is_numbered) && std::is_default_constructible_v<Lock>;
     made.lock_shared = [](void* at, unsigned thread) {
       form::lock(*static_cast<Lock*>(at), thread);
     };

@@ -99,6 +99,7 @@ model::hash128 hash_of(std::span<const std::byte> bytes) {
 
 void spins::reset() {
   looks_.clear();
+  failures_.clear();
   done_ = {};
   caller_ = unknown;
   plain_uses_.clear();
@@ -110,6 +111,13 @@ void spins::reset() {
   repeated_ = 0;
   is_excused_ = false;
   failed_ = nullptr;
+}
+
+void spins::note_operands(std::uint64_t expected, std::uint64_t desired) {
+  if (caller_ == unknown) return;
+  model::hash128 all;
+  for (const std::uint64_t each : {caller_, expected, desired}) all.mix(each);
+  caller_ = all.low | 1U;
 }
 
 void spins::look(const void* from, std::uintptr_t at, std::source_location where) {
@@ -142,6 +150,7 @@ void spins::leave(model::location_index lock) {
   const auto entry = std::prev(last.base());
   const auto held_before = static_cast<std::size_t>(entry - held_.begin());
   std::erase_if(looks_, [&](const last_look& each) { return each.held > held_before; });
+  failures_.clear();
   held_.erase(entry);
   if (rewritten_.size() != 0) return act();  // others may see it from here on
   failed_ = nullptr;
@@ -150,7 +159,7 @@ void spins::leave(model::location_index lock) {
 }
 
 void spins::note_plain_use(std::uintptr_t at, std::size_t size, access_kind how) {
-  if (looks_.empty()) return;
+  if (looks_.empty() && failures_.empty()) return;
   plain_uses_.push_back({.begin = at,
                          .end = at + size,
                          .how = how,
@@ -175,6 +184,7 @@ void spins::note_plain_use(std::uintptr_t at, std::size_t size, access_kind how)
                        .held = held_.size(),
                        .before = done_,
                        .has_paused = false};
+  if (leads_nowhere(next)) now.leave_out();
   const auto is_here = [&](const last_look& each) {
     return each.from == from && each.at == at && each.held == held_.size();
   };
@@ -282,12 +292,33 @@ bool spins::has_repeated_turn(const last_look& since) const {
 
 /// The last turn of the loop reads the word of this look again, and nothing else for certain.
 bool spins::may_be_left_out(const last_look& since) const {
+  return uses_only_what_lasts(since, execution::current()->place_of_read(since.reads).address);
+}
+
+/// Whether a failure for no reason has led back to the compare-exchange. An execution without the
+/// turn in between has the same faults: the turn shows nothing to others, the thread goes on from
+/// the same state, and what it knows in addition forbids faults and permits none (decision 0093).
+bool spins::leads_nowhere(const last_look& next) const {
   execution& now = *execution::current();
-  const void* const first = now.place_of_read(since.reads).address;
+  if (failures_.empty() || next.state == unknown || !now.may_repeat() || !now.leaves_turns_out())
+    return false;
+  const auto same = std::ranges::find_if(failures_, [&](const last_look& each) {
+    return each.from == next.from && each.at == next.at && each.state == next.state &&
+           each.bytes == next.bytes && each.held == next.held && each.locks == next.locks &&
+           each.before == next.before;
+  });
+  if (same == failures_.end()) return false;
+  worker::mine().memory.functions.note_comparison();
+  return uses_only_what_lasts(*same, reinterpret_cast<const void*>(next.at));
+}
+
+/// Whether the thread's uses of memory since then, besides its uses of the word, cannot race.
+bool spins::uses_only_what_lasts(const last_look& since, const void* word) const {
+  execution& now = *execution::current();
   for (std::size_t i = since.reads; i < now.reads_made(); ++i) {
     const model::place& lies = now.place_of_read(i);
     const auto begin = reinterpret_cast<std::uintptr_t>(lies.address);
-    if (lies.address != first && !lasting().lasts(begin, begin + lies.size, access_kind::atomic))
+    if (lies.address != word && !lasting().lasts(begin, begin + lies.size, access_kind::atomic))
       return false;
   }
   return std::ranges::all_of(
@@ -312,6 +343,7 @@ void spins::note_pause() {
 }
 
 void spins::excuse() {
+  if (!looks_.empty() && failures_.size() < most_looks) failures_.push_back(looks_.back());
   looks_.clear();
   is_excused_ = true;
 }
@@ -321,6 +353,7 @@ void spins::act() {
   failed_ = nullptr;
   is_excused_ = false;
   looks_.clear();
+  failures_.clear();
   plain_uses_.clear();
   rewritten_.clear();
   futile_ = {};
@@ -329,7 +362,7 @@ void spins::act() {
 void spins::rewrite(std::uintptr_t at, std::size_t size) {
   failed_ = nullptr;
   is_excused_ = false;
-  const bool has_states = !looks_.empty() || futile_.from != nullptr;
+  const bool has_states = !looks_.empty() || !failures_.empty() || futile_.from != nullptr;
   if (has_states && !rewritten_.note(reinterpret_cast<const void*>(at), size)) act();
 }
 
@@ -370,6 +403,7 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
 void spins::note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,
                         std::uint64_t found) {
   looks_.clear();
+  failures_.clear();
   futile_ = {.from = from, .at = at, .operand = operand, .found = found};
 }
 

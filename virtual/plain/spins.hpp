@@ -61,6 +61,8 @@ class spins {
   /// whether the thread has come back to where it was.
   void look(const void* from, std::uintptr_t at, std::source_location where);
   void note_caller(std::uint64_t state) { caller_ = state; }
+  /// The look is a compare-exchange of these values. Called between the two.
+  void note_operands(std::uint64_t expected, std::uint64_t desired);
   /// Called before the thread takes a lock of the C library. It waits where it has come back to
   /// where it was, and never pauses otherwise.
   void look_at_lock(const void* from, std::uintptr_t at, std::source_location where);
@@ -77,7 +79,8 @@ class spins {
   void note_choice() { ++done_.choices; }
   /// It has changed something of its own that is not on its stack, so the next turn may differ.
   void note_hidden_change() { ++done_.choices; }
-  /// A compare-exchange failed for no reason, so what the thread does again waits for nothing.
+  /// The compare-exchange at which the thread has looked last has failed for no reason, so what the
+  /// thread does again waits for nothing.
   void excuse();
   /// It was one with this expected value, which it has not changed. Whether another attempt with it
   /// follows, which uses the same memory as the one before.
@@ -133,6 +136,8 @@ class spins {
   struct deeds {
     unsigned times = 0;
     unsigned choices = 0;
+
+    bool operator==(const deeds&) const = default;
   };
   /// A look at a word from a place, since the thread has written something: the last one in a
   /// state.
@@ -166,11 +171,14 @@ class spins {
                                                               const last_look& since) const;
   [[nodiscard]] bool has_repeated_turn(const last_look& since) const;
   [[nodiscard]] bool may_be_left_out(const last_look& since) const;
+  [[nodiscard]] bool uses_only_what_lasts(const last_look& since, const void* word) const;
+  [[nodiscard]] bool leads_nowhere(const last_look& next) const;
   [[nodiscard]] std::uint64_t changed_bytes() const;
 
   static constexpr std::size_t most_looks = 64;
   static constexpr std::uint64_t unknown = 0;
   std::vector<last_look> looks_;
+  std::vector<last_look> failures_;  ///< for no reason, of compare-exchanges
   deeds done_;
   std::uint64_t caller_ = unknown;
   std::vector<plain_use> plain_uses_;

@@ -14,6 +14,7 @@
 #include "texts.hpp"
 #include "turns.hpp"
 #include "unwritten.hpp"
+#include "weak_turns.hpp"
 
 #include <plain/module.hpp>
 
@@ -24,6 +25,7 @@ namespace failures = plain_failures;
 namespace orders = plain_orders;
 namespace texts = plain_texts;
 namespace turns = plain_turns;
+namespace weak_turns = plain_weak_turns;
 namespace unwritten = plain_unwritten;
 namespace structures = plain_structures;
 using lockyard::plain::entry_of_client;
@@ -159,6 +161,19 @@ constinit const lockyard::plain::entry lockyard_plain_entries[] = {
     entry_of_client<turns::expects_a_shared_value<1>>("race: a value that T1 expects"),
     entry_of_client<turns::uses_a_later_function<0>>("lifetime: a variable of T0, after its end"),
     entry_of_client<turns::uses_a_later_function<1>>("lifetime: a variable of T1, after its end"),
+    entry_of_client<weak_turns::reads_plain_data<0>>("race: data that T0 reads as it fails"),
+    entry_of_client<weak_turns::reads_plain_data<1>>("race: data that T1 reads as it fails"),
+    entry_of_client<weak_turns::reads_a_freed_word<0>>(
+        "lifetime: a word that T0 reads as it fails"),
+    entry_of_client<weak_turns::reads_a_freed_word<1>>(
+        "lifetime: a word that T1 reads as it fails"),
+    entry_of_client<weak_turns::writes_its_own_stack<0>>("race: what T0 expects as it fails"),
+    entry_of_client<weak_turns::writes_its_own_stack<1>>("race: what T1 expects as it fails"),
+    entry_of_client<weak_turns::counts_its_failures<0>>("assertion: a failure of T0 is counted"),
+    entry_of_client<weak_turns::counts_its_failures<1>>("assertion: a failure of T1 is counted"),
+    entry_of_client<weak_turns::takes_the_next_number>("assertion: another number after a failure"),
+    entry_of_client<weak_turns::locks_and_counts<true>>("passed: weak attempts in loops"),
+    entry_of_client<weak_turns::locks_and_counts<false>>("passed: strong attempts in loops"),
     entry_of_client<turns::ends_by_itself>("passed: a spin with a time limit"),
     entry_of_client<turns::does_something_in_turns>("passed: a loop that does something"),
     entry_of_client<turns::fails_to_wait>("passed: a wait that fails in turns, sleeps"),

@@ -33,6 +33,8 @@ enum class kind : unsigned {
   spin_load,
   spin_yield,
   spin_compare,
+  spin_compare_again,
+  spin_compare_either,
   spin_exchange,
   spin_either,
   spin_counted,
@@ -44,6 +46,8 @@ enum class kind : unsigned {
   write_plain,
   spin_writes_plain,
   spin_reads_plain,
+  spin_compare_reads_plain,
+  spin_compare_writes_plain,
   section,
   tries_section,
   read_section,
@@ -54,6 +58,7 @@ enum class kind : unsigned {
   spin_keeps,
   spin_rewrites,
   spin_toggles,
+  spin_compare_keeps,
   reads_kept,
   writes_kept,
   // Memory that ends.
@@ -69,6 +74,7 @@ enum class kind : unsigned {
   sleeps_for_some_time,
   waits_for_some_time,
   locks_for_some_time,
+  wakes_by_number,
   count,
 };
 
@@ -135,6 +141,15 @@ struct program {
       case kind::spin_compare:
         while (!word.compare_exchange_weak(expected, by.value, Both, Load)) expected = 0;
         break;
+      case kind::spin_compare_again: do { expected = word.load(Load) % 2;
+        } while (!word.compare_exchange_weak(expected, expected + by.value, Both, Load));
+        return static_cast<unsigned>(expected);
+      case kind::spin_compare_either:
+        while (!word.compare_exchange_weak(expected, by.value, Both, Load) &&
+               other.load(Load) == 0) {
+          expected = 0;
+        }
+        return static_cast<unsigned>(expected);
       case kind::spin_exchange:
         while (word.exchange(by.value, Both) == by.value) {
         }
@@ -162,6 +177,13 @@ struct program {
       case kind::spin_reads_plain:
         while (word.load(Load) == 0 && plain == 0) {
         }
+        break;
+      case kind::spin_compare_reads_plain:
+        while (!word.compare_exchange_weak(expected, by.value, Both, Load) && plain == 0)
+          expected = 0;
+        break;
+      case kind::spin_compare_writes_plain:
+        while (!word.compare_exchange_weak(expected, 0, Both, Load)) plain = by.value;
         break;
       case kind::publishes_heap: published.store(new int{by.value}, Store); break;
       case kind::publishes_own:
@@ -199,6 +221,10 @@ struct program {
         return 0;
       case kind::spin_toggles:
         while (word.load(Load) == 0) mine ^= by.value;
+        return static_cast<unsigned>(mine);
+      case kind::spin_compare_keeps:
+        while (!word.compare_exchange_weak(mine, by.value, std::memory_order_acq_rel, Load)) {
+        }
         return static_cast<unsigned>(mine);
       case kind::reads_kept: return static_cast<unsigned>(found);
       default: found = by.value; return 0;
@@ -282,6 +308,10 @@ struct program {
         lock.unlock();
         return static_cast<unsigned>(found) & 3U;
       }
+      case kind::wakes_by_number:
+        words[by.where].store(by.value % 2);
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, by.value);
+        break;
       default: return 0;
     }
     return 0;
