@@ -41,6 +41,7 @@ QUICK = {
     "futures.cpp",
     "loaded_then_exchanged.c",
     "mcs_lock.c",
+    "membarrier_dekker.cpp",
     "memory_resource.cpp",
     "nondet_branches.c",
     "polls_in_blocks.c",

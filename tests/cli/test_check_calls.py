@@ -131,11 +131,19 @@ struct like_posix : private base {  // 0 is success
   void unlock() { give(); }
   int trylock() { return attempt() ? 0 : 16; }
 };
+struct of_parts {  // no member can be made by = {}
+  struct part { explicit part(unsigned = 0) {} };
+  part first_;
+  base rest_;
+  void lock() { rest_.take(); }
+  void unlock() { rest_.give(); }
+};
 struct by_nothing { void grab() {} };
 struct by_names { explicit by_names(const char*) {} void lock() {} void unlock() {} };
 }
 """
 SIZES = {
+    "of_parts": {"2x1", "2x2", "3x1", "2x1d"},
     "Capital": {"2x1", "2x1t", "2x2", "3x1", "3x1t", "2x1d"},
     "with_node": {"2x1", "2x1t", "2x2", "3x1", "3x1t", "2x1d"},
     "with_reference": {"2x1", "2x2", "3x1", "2x1d"},

@@ -22,6 +22,9 @@ pytestmark = pytest.mark.timeout(300)
 LOCKS = """
 #pragma once
 #include <atomic>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 constexpr std::size_t length_of(const char* text) { return __builtin_strlen(text); }
 static_assert(length_of("abc") == 3 && __builtin_memcmp("abc", "abe", 3) < 0);
 namespace my {
@@ -53,6 +56,12 @@ struct assembled_lock {
     while (failed) asm volatile("xchg %0, %1" : "+q"(failed), "+m"(state_) : : "memory");
   }
   void unlock() { asm volatile("" : : : "memory"); state_ = 0; }
+};
+struct fenced_lock : ttas {
+  void lock() {
+    ttas::lock();
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  }
 };
 struct unshared : ttas {
   void lock_shared() {}
@@ -269,6 +278,7 @@ def test_checks_the_source_files_among_the_flags(
     [
         ("my.hpp:my::large_lock", "an atomic object is larger than 16 bytes", "make it smaller"),
         ("my.hpp:my::assembled_lock", "has the instruction `xchg", "write it with std::atomic"),
+        ("my.hpp:my::fenced_lock", "has no std::atomic_signal_fence()", "stop the compiler"),
         ("my.hpp:my::no_lock", "it lacks public functions lock()", "add what it lacks"),
         ("threaded.hpp:my::none", "declares no type my::none", "choose from my::threaded\n"),
         ("misspelt.hpp:my::misspelt", "does not compile", "fix the errors"),

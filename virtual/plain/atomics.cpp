@@ -3,6 +3,7 @@
 // The functions that code which was compiled with -fsanitize=thread calls for atomic accesses. Each
 // becomes an operation of the engine. Outside an execution they do what their names say.
 
+#include "membarrier.hpp"
 #include "places.hpp"
 #include "program.hpp"
 
@@ -406,6 +407,11 @@ void __tsan_atomic_thread_fence(int order) {
   lockyard::plain::execution::current()->fence(lockyard::plain::order_of(order),
                                                lockyard::plain::place_of(LOCKYARD_PC));
 }
-void __tsan_atomic_signal_fence(int /*order*/) {}
+void __tsan_atomic_signal_fence(int order) {
+  const bool is_full = lockyard::plain::order_of(order) == std::memory_order_seq_cst;
+  if (is_full && lockyard::plain::is_active()) {
+    lockyard::plain::signal_fence(lockyard::plain::place_of(LOCKYARD_PC));
+  }
+}
 }
 // NOLINTEND(bugprone-reserved-identifier, bugprone-macro-parentheses)

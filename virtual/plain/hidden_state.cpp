@@ -174,6 +174,11 @@ bool asks_for_locks(const ElfW(Dyn) * dynamic) {
   });
 }
 
+bool has_signal_fences(const ElfW(Dyn) * dynamic) {
+  const auto names = undefined_names(tables{dynamic});
+  return !names || std::ranges::find(*names, "__tsan_atomic_signal_fence") != names->end();
+}
+
 bool may_end_statics(const ElfW(Dyn) * dynamic) {
   const auto names = names_in_known_libraries(dynamic);
   return names && std::ranges::all_of(*names, [](std::string_view each) {

@@ -15,6 +15,9 @@ bool calls_unknown_functions(const ElfW(Dyn) * dynamic);
 /// a function may use memory that other threads use, and keep a state of its own.
 bool may_hide_state(const ElfW(Dyn) * dynamic);
 
+/// Whether a module calls std::atomic_signal_fence().
+bool has_signal_fences(const ElfW(Dyn) * dynamic);
+
 /// Whether the destructors of a module's static objects may run once in each execution: static
 /// initialisation has left nothing in a library that they could give back.
 bool may_end_statics(const ElfW(Dyn) * dynamic);

@@ -39,6 +39,7 @@ struct loaded_modules {
   thread_variables per_thread{};
   bool is_silent = false;       ///< some code that is called may use memory unseen
   bool asks_for_locks = false;  ///< whether they are free
+  bool has_signal_fences = false;
   std::optional<std::string> refused;
 };
 
@@ -212,6 +213,10 @@ bool may_wait_for_data() {
   return !loaded().is_silent && !loaded().hides_state && !loaded().asks_for_locks;
 }
 
+bool has_signal_fences() {
+  return loaded().has_signal_fences;
+}
+
 bool may_share_exceptions() {
   return loaded().shares_exceptions;
 }
@@ -236,6 +241,7 @@ void worker::begin() {
   forget_exceptions();
   at_exit.reset();
   locks.reset();
+  barriers.reset();
   for (const variables& each : loaded().data) {
     std::memcpy(each.begin, each.values.data(), each.values.size());
   }
@@ -257,6 +263,7 @@ std::vector<entry> load_module(const std::string& path) {
   exit_calls::add_last(*map);
   if (!may_end_statics(map->l_ld)) exit_calls::forget_initial();
   loaded().asks_for_locks = asks_for_locks(map->l_ld);
+  loaded().has_signal_fences = has_signal_fences(map->l_ld);
   loaded().shares_exceptions = shares_exceptions(map->l_ld);
   if (const auto used = earlier_heap().used(0); !used.empty()) {
     loaded().data.push_back({used.data(), {used.begin(), used.end()}});

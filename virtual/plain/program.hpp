@@ -6,6 +6,7 @@
 #include "arena.hpp"
 #include "exits.hpp"
 #include "held_locks.hpp"
+#include "membarrier.hpp"
 #include "module.hpp"
 #include "shadow.hpp"
 #include "spins.hpp"
@@ -34,6 +35,7 @@ struct worker {
   program_threads threads;
   exit_calls at_exit;
   held_locks locks;
+  barrier_registration barriers;
   std::uintptr_t object = 0;                         ///< the module's lock or client
   std::pair<std::uintptr_t, std::uintptr_t> data{};  ///< what the lock protects
 
@@ -77,6 +79,9 @@ bool is_of_module(std::uintptr_t at);
 /// Whether a turn that takes locks may be futile: the checker sees all that the module's code
 /// reads, and no attempt tells whether another thread holds a lock.
 bool may_wait_for_data();
+
+/// Whether the module has fences against signal handlers, which membarrier() makes fences of.
+bool has_signal_fences();
 
 /// Whether several threads may own an exception of the module (hidden_state.hpp).
 bool may_share_exceptions();

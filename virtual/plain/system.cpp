@@ -3,10 +3,12 @@
 // What a module's code asks of the system: futexes, time, its identity; and what the checker cannot
 // follow, which ends the search.
 
+#include "membarrier.hpp"
 #include "unread_results.hpp"
 #include "wrapped.hpp"
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -27,7 +29,6 @@ namespace {
 /// For a message: the name of a call that code for threads makes, or else the number.
 std::string name_of_call(long number) {
   switch (number) {
-    case SYS_membarrier: return "membarrier";
     case SYS_rseq: return "rseq";
     case SYS_getcpu: return "getcpu";
     case SYS_eventfd2: return "eventfd2";
@@ -42,8 +43,6 @@ std::string name_of_call(long number) {
 /// The same for an operation of futex().
 std::string name_of_operation(int operation) {
   switch (operation & FUTEX_CMD_MASK) {
-    case FUTEX_LOCK_PI: return "FUTEX_LOCK_PI";
-    case FUTEX_UNLOCK_PI: return "FUTEX_UNLOCK_PI";
     case FUTEX_TRYLOCK_PI: return "FUTEX_TRYLOCK_PI";
     case FUTEX_WAIT_REQUEUE_PI: return "FUTEX_WAIT_REQUEUE_PI";
     case FUTEX_CMP_REQUEUE_PI: return "FUTEX_CMP_REQUEUE_PI";
@@ -118,9 +117,16 @@ long futex(const futex_call& call, std::source_location where) {
                                        move, word_of_system(call.second, where), where);
       return moved ? static_cast<long>(*moved) : failed(EAGAIN);
     }
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+      return now().pi_lock(word_of_system(call.word, where), deadline_if(call.limit != nullptr),
+                           where)
+                 ? 0
+                 : failed(ETIMEDOUT);
+    case FUTEX_UNLOCK_PI: now().pi_unlock(word_of_system(call.word, where), where); return 0;
     default:
       refuse("the checker does not have the futex operation " + name_of_operation(call.operation),
-             "use wait, wake or cmp_requeue", where);
+             "use wait, wake, cmp_requeue, lock_pi or unlock_pi", where);
   }
 }
 
@@ -166,6 +172,8 @@ using arguments = std::array<long, 6>;
                     .result_matters = is_read},
                    where);
     case SYS_gettid: return now().self() + 1L;
+    case SYS_membarrier:
+      return membarrier(static_cast<int>(words[0]), static_cast<unsigned>(words[1]), where);
     case SYS_sched_yield: give_way(where); return 0;
     default:
       refuse("the checker does not have the system call " + name_of_call(number),
@@ -213,7 +221,12 @@ int* __wrap___errno_location() {
 }
 
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {
-  if (!is_active()) return syscall(number, a, b, c, d, e, f);
+  if (!is_active()) {
+    const bool registers =
+        number == SYS_membarrier && a == MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+    if (registers) lockyard::plain::worker::mine().barriers.make_early();
+    return syscall(number, a, b, c, d, e, f);
+  }
   const void* const frame = __builtin_frame_address(0);
   const bool is_read = lockyard::plain::is_result_read(LOCKYARD_PC, frame);
   const long result =

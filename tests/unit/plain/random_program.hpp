@@ -4,6 +4,7 @@
 // A program whose operations the test draws, in the form that `lockyard check --client` takes.
 
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,8 @@ enum class kind : unsigned {
   compare_strong,
   compare_weak,
   fence,
+  signal_fence,
+  barrier,
   spin_load,
   spin_yield,
   spin_compare,
@@ -131,6 +134,8 @@ struct program {
       case kind::fence:
         std::atomic_thread_fence(by.value == 1 ? std::memory_order_seq_cst : Both);
         break;
+      case kind::signal_fence: std::atomic_signal_fence(std::memory_order_seq_cst); break;
+      case kind::barrier: syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); break;
       case kind::spin_load:
         while (word.load(Load) != by.value) {
         }
