@@ -27,6 +27,7 @@ enum class action : std::uint8_t {
   exchange,
   compare,
   compare_weakly,
+  compare_until_sure,
   fence,
   await,
   await_exchange,
@@ -49,13 +50,16 @@ enum class action : std::uint8_t {
   publish,
   receive,
 };
-constexpr std::array<const char*, 26> names{
-    "load",           "store",   "exchange",       "compare",       "compare_weakly",
-    "fence",          "await",   "await_exchange", "await_until",   "await_spinning",
-    "await_either",   "sleep",   "sleep_until",    "sleep_while",   "sleep_in_turns",
-    "sleep_and_wake", "wake",    "requeue",        "look_at_clock", "pause_until",
-    "count_pauses",   "section", "light_fence",    "heavy_fence",   "publish",
-    "receive"};
+constexpr std::array<const char*, 27> names{
+    "load",           "store",          "exchange",
+    "compare",        "compare_weakly", "compare_until_sure",
+    "fence",          "await",          "await_exchange",
+    "await_until",    "await_spinning", "await_either",
+    "sleep",          "sleep_until",    "sleep_while",
+    "sleep_in_turns", "sleep_and_wake", "wake",
+    "requeue",        "look_at_clock",  "pause_until",
+    "count_pauses",   "section",        "light_fence",
+    "heavy_fence",    "publish",        "receive"};
 
 struct instruction {
   action does;
@@ -126,6 +130,13 @@ class random_client : public client {
         return word.compare_exchange_weak(expected, does.value, does.order, memory_order::relaxed)
                    ? 10 + expected
                    : expected;
+      case action::compare_until_sure:
+        do {
+          expected = does.expected;
+          if (word.compare_exchange_weak(expected, does.value, does.order, memory_order::relaxed))
+            return 10 + expected;
+        } while (expected == does.expected);
+        return expected;
       case action::fence: model::fence(does.order); return 0;
       case action::await: return model::await(word, wanted, does.order, wait_policies::busy{});
       case action::await_exchange:
@@ -277,11 +288,32 @@ class generator {
 
   instruction make_instruction() {
     using enum action;
-    static constexpr std::array usual{
-        load,          load,        store,          store,   store,          exchange,
-        compare,       fence,       compare_weakly, await,   await_until,    await_either,
-        sleep,         sleep_until, wake,           wake,    await_exchange, requeue,
-        look_at_clock, pause_until, section,        section, await_spinning, count_pauses};
+    static constexpr std::array usual{load,
+                                      load,
+                                      store,
+                                      store,
+                                      store,
+                                      exchange,
+                                      compare,
+                                      fence,
+                                      compare_weakly,
+                                      await,
+                                      await_until,
+                                      await_either,
+                                      sleep,
+                                      sleep_until,
+                                      wake,
+                                      wake,
+                                      await_exchange,
+                                      requeue,
+                                      look_at_clock,
+                                      pause_until,
+                                      section,
+                                      section,
+                                      await_spinning,
+                                      count_pauses,
+                                      compare_until_sure,
+                                      compare_until_sure};
     using enum memory_order;
     const action does = has_barriers_ && below(3) == 0
                             ? (below(2) == 0 ? light_fence : heavy_fence)
@@ -320,9 +352,9 @@ class generator {
   instruction make_of_equal_values(bool has_fences) {
     using enum action;
     using enum memory_order;
-    static constexpr std::array usual{load,    load,        load,          store,   store,
-                                      store,   compare,     publish,       receive, exchange,
-                                      section, await_until, await_spinning};
+    static constexpr std::array usual{
+        load,    load,    load,     store,   store,       store,          compare,
+        publish, receive, exchange, section, await_until, await_spinning, compare_until_sure};
     const bool is_fence = has_fences && below(3) == 0;
     const action does =
         is_fence ? (below(5) == 0 ? heavy_fence : fence) : usual[below(usual.size())];
