@@ -15,15 +15,6 @@
 
 namespace lockyard::plain {
 
-namespace {
-
-long failed(int reason) {
-  worker::mine().storage[now().self()].error = reason;
-  return -1;
-}
-
-}  // namespace
-
 /// Where other threads run, their barriers may come before it or after it.
 void barrier_registration::make() {
   if (!is_made_ && !now().runs_alone(worker::mine().threads.existing())) now().note_unordered();

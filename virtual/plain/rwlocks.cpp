@@ -107,9 +107,7 @@ int to_status(bool done, int otherwise) {
 
 /// A semaphore's functions report by errno.
 int to_result(bool done, int reason) {
-  if (done) return 0;
-  worker::mine().storage[now().self()].error = reason;
-  return -1;
+  return done ? 0 : failed(reason);
 }
 
 void initialise(void* object, std::size_t size, std::uint32_t value, const void* pc) {

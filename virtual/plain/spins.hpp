@@ -9,6 +9,7 @@
 // taken and given back counts as nothing written, unless plain data was written before.
 
 #include "lasting.hpp"
+#include "local_state.hpp"
 
 #include <model/execution.hpp>
 #include <model/rewritten.hpp>
@@ -22,29 +23,6 @@
 #include <vector>
 
 namespace lockyard::plain {
-
-/// Overwrites what calls have left below the caller's frame, so that two states that are the same
-/// look the same.
-void clear_dead_stack();
-/// Returns the value, and overwrites what the caller has left on the stack, if it does so last: the
-/// compiler then jumps here. Otherwise the frame of the next function would not be the same in the
-/// first turn of a loop as in the others.
-template <class T>
-[[gnu::noinline]] T without_traces(T value) {
-  std::array<std::uint64_t, 16> dead;  // NOLINT(*-member-init): that is what follows
-  for (std::uint64_t& each : dead) each = 0;
-  asm volatile("" : : "r"(dead.data()) : "memory");
-  return value;
-}
-/// Returns a hash of the thread's stack and of its registers.
-std::uint64_t local_state();
-/// Notes all that decides what the caller of a function does next, besides what that function does
-/// and returns: the stack, with the registers that LOCKYARD_NOTE_CALLER has saved there. Nothing on
-/// the stack may depend on the note.
-void note_caller(const std::byte* frame);
-#define LOCKYARD_NOTE_CALLER \
-  (__builtin_unwind_init(),  \
-   lockyard::plain::note_caller(static_cast<const std::byte*>(__builtin_frame_address(0))))
 
 /// Lines of the user's that were taken as loops that wait, as file and number, since they were
 /// forgotten; the file's name lives as long as the program.

@@ -36,6 +36,12 @@ inline location_index word_of_system(const void* address, std::source_location w
   return found.word;
 }
 
+/// Gives the running thread the number of an error. Returns what a failed call returns.
+inline int failed(int reason) {
+  worker::mine().storage[now().self()].error = reason;
+  return -1;
+}
+
 /// Returns the time limit of a wait, if it has one. The graph does not decide when the limit
 /// passes, nor where a section is divided that waits.
 inline std::optional<std::size_t> deadline_if(bool has_limit, bool waits_only = false) {
