@@ -5,6 +5,11 @@ All accesses are sequentially consistent, and so is the kernel's look at a futex
 interleavings decides. A sleep may end for no reason, but only one with a time limit has to; a
 notification ends the sleep of one thread at least, whichever that is. Then a futex call returns,
 and std::atomic::wait() looks again.
+
+C++20 orders less than that: a thread whose wait() a notification has ended need not know why. It may
+read an older value, and its own notification need not reach a thread that sleeps since a later one
+([atomics.wait]: the change has to happen before the notification). `faults(wakes_order=False)` finds
+the hangs that follow.
 """
 
 from __future__ import annotations
@@ -45,6 +50,7 @@ class State(NamedTuple):
     registers: tuple[int, ...]
     asleep: tuple[int, ...]  # on which word
     words: tuple[int, ...]
+    unordered: tuple[int, ...] = ()  # threads whose notifications may reach no thread
 
 
 class Program:
@@ -58,6 +64,7 @@ class Program:
             self._draw()
 
     def _draw(self) -> None:
+        self.wakes_order = True
         self.words = self.random.choice([1, 1, 2])
         self.threads = [
             self._thread()
@@ -198,7 +205,11 @@ class Program:
         places, registers = list(state.places), list(state.registers)
         places[thread] = self._settle(thread, places[thread] + 1, register)
         registers[thread] = register
-        after = State(tuple(places), tuple(registers), state.asleep, tuple(words))
+        after = state._replace(
+            places=tuple(places), registers=tuple(registers), words=tuple(words)
+        )
+        if count > 0 and thread in state.unordered:
+            yield after
         for woken in combinations(sleepers, count):
             yield self._woken(after, list(woken))
 
@@ -209,7 +220,10 @@ class Program:
             if self.threads[i].steps[places[i]].is_read:
                 registers[i] = 3 * registers[i] + in_time
             places[i] = self._settle(i, places[i] + 1, registers[i])
-        return State(tuple(places), tuple(registers), tuple(asleep), state.words)
+        unordered = state.unordered
+        if not self.wakes_order:
+            unordered = tuple(sorted({*unordered, *threads}))
+        return State(tuple(places), tuple(registers), tuple(asleep), state.words, unordered)
 
     def _has_to_end(self, state: State, sleeper: int) -> bool:
         return self.threads[sleeper].steps[state.places[sleeper]].has_limit
@@ -229,8 +243,9 @@ class Program:
                 has_to_end = self._has_to_end(state, i)
                 yield from ((after, has_to_end) for after in self._without_wake(state, i))
 
-    def faults(self) -> set[str]:
+    def faults(self, *, wakes_order: bool = True) -> set[str]:
         """Returns the kinds of faults that some execution has."""
+        self.wakes_order = wakes_order or self.has_futex
         count = len(self.threads)
         start = State((0,) * count, (0,) * count, (AWAKE,) * count, (0,) * WORDS)
         before = states_before(start, self._next)

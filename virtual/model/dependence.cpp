@@ -90,7 +90,10 @@ void execution::learn(bool conflicts::*fact) {
 
 void execution::use_up(cap which) {
   reach(which);
-  if (forgets_past()) learn(&conflicts::counts_what_is_left);
+  const auto bit = static_cast<std::size_t>(which);
+  if (!forgets_past() || is_set_up() || !reduces() || conflicts_->used_up[bit]) return;
+  if (!learned_) learned_ = *conflicts_;
+  learned_->used_up.set(bit);
 }
 
 void execution::note_newest(location_index where) {

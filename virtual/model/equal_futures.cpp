@@ -24,7 +24,7 @@
 // left, it finds each fault that the other one leads to.
 //
 // The key leaves out how many time-outs, short spins and spurious wakes are left, until some
-// execution has used them up: then the search begins anew, with them.
+// execution has used one of them up: then the search begins anew, with that one.
 //
 // Memory that neither belongs to the client and its states, nor lies on a stack, nor is a word or
 // plain data, must not be written by one thread and read by another: docs/checking.md says so.
@@ -330,7 +330,8 @@ void equal_futures::mix_thread(hash128& all, thread_record& of) {
   if (repeats.slept) {
     add(repeats.slept->is_disturbed);
     add(repeats.slept->has_ended_idly);
-    if (of_.conflicts_->counts_what_is_left) all.mix(repeats.slept->turns);
+    // From the third turn on, wakes are counted (futile_sleeps.cpp).
+    if (is_used_up(cap::spurious_wakes)) all.mix(std::min(repeats.slept->turns, 2U));
     if (repeats.slept->has_ended_idly) mix_sleep(all, of);
   }
   all.mix(flags);
@@ -430,6 +431,18 @@ void equal_futures::mix_marks(hash128& all, const thread_record& of) {
   all.mix(of.marks.size() - compared);
 }
 
+bool equal_futures::is_used_up(cap which) const {
+  return of_.conflicts_->used_up[static_cast<std::size_t>(which)];
+}
+
+void equal_futures::mix_what_is_left(hash128& all) const {
+  if (is_used_up(cap::spurious_wakes)) {
+    all.mix(of_.spurious_left_ * 256U + std::min(of_.sleeps_, of_.settings_.spurious_wakes + 1));
+  }
+  if (is_used_up(cap::short_spins)) all.mix(of_.short_spins_left_);
+  if (is_used_up(cap::timeouts)) all.mix(of_.timeouts_left_);
+}
+
 std::optional<hash128> equal_futures::key() {
   if (!of_.forgets_past() || of_.has_opaque_data_ || of_.has_given_up_ || of_.is_short_of_room_)
     return std::nullopt;
@@ -471,10 +484,7 @@ std::optional<hash128> equal_futures::key() {
   all.mix(states);
   all.mix(of_.times_back_);
   all.mix(of_.barriers_lost_ ? 1 : 0);
-  if (of_.conflicts_->counts_what_is_left) {
-    all.mix(of_.spurious_left_ * 256U + std::min(of_.sleeps_, of_.settings_.spurious_wakes + 1));
-    all.mix(of_.short_spins_left_ * 16U + of_.timeouts_left_);
-  }
+  mix_what_is_left(all);
   return all;
 }
 

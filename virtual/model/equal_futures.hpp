@@ -42,6 +42,8 @@ class equal_futures {
   [[nodiscard]] std::uint64_t name_of_deadline(std::size_t which);
   void mix_bytes(hash128& all, const std::byte* from, std::size_t count);
   void mix_rest_of(hash128& all, const void* object, std::size_t size);
+  [[nodiscard]] bool is_used_up(cap which) const;
+  void mix_what_is_left(hash128& all) const;
   [[nodiscard]] bool name_words();
   [[nodiscard]] bool is_news(thread_index thread, std::uint16_t event) const;
   template <class Visit>

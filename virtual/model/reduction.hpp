@@ -5,6 +5,7 @@
 // if both orders lead to the same execution graph. reduction.cpp says how the search uses that.
 
 #include "memory.hpp"
+#include "settings.hpp"
 #include "waits.hpp"
 
 #include <algorithm>
@@ -102,9 +103,9 @@ struct conflicts {
   std::vector<std::uint64_t> read_within{};     ///< words that such a step reads
   std::vector<std::uint64_t> written_within{};  ///< words that such a step writes
   bool has_queue_within = false;                ///< such a step sleeps or wakes
-  /// Executions have used up time-outs, short spins or spurious wakes: what is left of these tells
-  /// states apart.
-  bool counts_what_is_left = false;
+  /// Of time-outs, short spins and spurious wakes, those that an execution has used up: how many are
+  /// left tells states apart.
+  cap_set used_up{};
   bool has_loops = false;  ///< loops that pause, or that repeat a weak compare-exchange
 };
 

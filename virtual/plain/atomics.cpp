@@ -92,6 +92,22 @@ part word_of(const site& call) {
   clear_dead_stack();
 }
 
+/// Waits until one of the words has another value.
+void await_change(std::span<const spins::word_value> of, std::source_location where) {
+  note_spin(where);
+  std::vector<model::look> looks;
+  for (const spins::word_value& each : of) {
+    looks.push_back({.where = each.word,
+                     .order = std::memory_order_relaxed,
+                     .predicate = &each.value,
+                     .test = [](const void* known, std::uint64_t value) {
+                       return value != *static_cast<const std::uint64_t*>(known);
+                     }});
+  }
+  // Without a place: the look has no order of its own that could be weakened.
+  now().await(looks, std::nullopt, std::nullopt, {});
+}
+
 [[gnu::noinline]] wide change(const site& call, const part_change& by, std::memory_order order) {
   spins& loop = worker::mine().loop();
   const auto operand = static_cast<std::uint64_t>(by.operand);
@@ -101,21 +117,17 @@ part word_of(const site& call) {
       now().note_cap(model::cap::counted_pauses);
       now().note_skipped_look(by.at.word);
       return get_part(decode(loop.last_found(), by.at.unit), by.at, call.size);
+    // Another value may end the loop even if the operation does not change it either.
     case spins::attempt::await: {
-      note_spin(call.where);
-      // Another value may end the loop even if the operation does not change it either.
-      const std::uint64_t before = loop.last_found();
-      const model::look changes{.where = by.at.word,
-                                .order = std::memory_order_relaxed,
-                                .predicate = &before,
-                                .test = [](const void* known, std::uint64_t value) {
-                                  return value != *static_cast<const std::uint64_t*>(known);
-                                }};
-      // Without a place: the look has no order of its own that could be weakened.
-      now().await(std::span{&changes, 1}, std::nullopt, std::nullopt, {});
+      const spins::word_value known{by.at.word, loop.last_found()};
+      await_change(std::span{&known, 1}, call.where);
       found = now().exchange_by(by.at.word, by.change(), order, call.where);
       break;
     }
+    case spins::attempt::await_any:
+      await_change(loop.turn(), call.where);
+      found = now().exchange_by(by.at.word, by.change(), order, call.where);
+      break;
     case spins::attempt::make:
       found = now().exchange_by(by.at.word, by.change(), order, call.where);
       break;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hidden_state.hpp"
 
+#include "library_calls.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,19 +25,24 @@ _ZSt11__once_call _ZSt15__once_callable _ZSt7nothrow _ZTVN10__cxxabiv117__class_
 _ZTVN10__cxxabiv119__pointer_type_infoE _ZTVN10__cxxabiv120__si_class_type_infoE
 _ZTVN10__cxxabiv121__vmi_class_type_infoE _ZTVNSt6thread6_StateE
 )";
+/// Functions that use constants, or a state of the library that no program asks for; and the names
+/// of such states.
+constexpr std::string_view names_without_memory = R"(
+__ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper div ldiv lldiv sysconf
+getpagesize get_nprocs get_nprocs_conf stdout stderr putchar fputc putc fflush
+_ZSt15future_categoryv _ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv
+)";
 /// The same, and what the checker defines.
 constexpr std::string_view beginnings_of_toolchain = R"(
 __tsan_ __ubsan_ __wrap_ lockyard_ __VERIFIER_ _ZTI
 )";
-/// Functions that use only their arguments, an object of the caller's, or constants; and those that
-/// print, whose results no program needs.
+/// Functions that use only their arguments, or an object of the caller's; and those that print,
+/// whose results no program needs.
 constexpr std::string_view known_names = R"(
 __cxa_bad_cast __cxa_bad_typeid __dynamic_cast __gcc_personality_v0
 _ZNSt13__future_base12_Result_baseC2Ev _ZNSt13__future_base12_Result_baseD2Ev
-_ZNSt18condition_variableC1Ev _ZNSt18condition_variableD1Ev _ZSt15future_categoryv
-_ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv div ldiv lldiv __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper
-sysconf getpagesize get_nprocs get_nprocs_conf stdout stderr printf vprintf fprintf vfprintf puts
-putchar fputs fputc putc fwrite fflush perror __cxa_call_terminate __cxa_deleted_virtual
+_ZNSt18condition_variableC1Ev _ZNSt18condition_variableD1Ev
+printf vprintf fprintf vfprintf puts fputs fwrite perror __cxa_call_terminate __cxa_deleted_virtual
 __cxa_get_exception_ptr _ZNSt3pmr15memory_resourceD2Ev
 )";
 constexpr std::string_view known_beginnings = R"(
@@ -102,6 +109,7 @@ bool is_arithmetic(std::string_view name) {
 bool uses_no_memory(std::string_view name) {
   const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
   return throws || is_arithmetic(name) || is_in(names_of_toolchain, name) ||
+         is_in(names_without_memory, name) ||
          begins_as_one_of(beginnings_of_toolchain, name);
 }
 
@@ -162,6 +170,21 @@ bool calls_unknown_functions(const ElfW(Dyn) * dynamic) {
 bool may_hide_state(const ElfW(Dyn) * dynamic) {
   const auto names = names_in_known_libraries(dynamic);
   return !names || !std::ranges::all_of(*names, is_known);
+}
+
+unknown_functions watch_unknown_functions(const link_map& module) {
+  const auto names = names_in_known_libraries(module.l_ld);
+  if (!names) return {.may_use_memory = true, .may_hide_state = true};
+  unknown_functions unwatched;
+  for (const std::string_view each : *names) {
+    if (uses_no_memory(each)) continue;
+    using library_calls::unseen;
+    const bool hides_state = !is_known(each);
+    if (library_calls::watch(module, each, hides_state ? unseen::state : unseen::memory)) continue;
+    unwatched.may_use_memory = true;
+    unwatched.may_hide_state |= hides_state;
+  }
+  return unwatched;
 }
 
 bool asks_for_locks(const ElfW(Dyn) * dynamic) {

@@ -15,6 +15,14 @@ bool calls_unknown_functions(const ElfW(Dyn) * dynamic);
 /// a function may use memory that other threads use, and keep a state of its own.
 bool may_hide_state(const ElfW(Dyn) * dynamic);
 
+/// Has the calls of these functions watched (library_calls.hpp), and returns whether the module
+/// uses some in other ways. To be called before the module's variables are copied.
+struct unknown_functions {
+  bool may_use_memory = false;  ///< that other threads use
+  bool may_hide_state = false;
+};
+unknown_functions watch_unknown_functions(const link_map& module);
+
 /// Whether a module calls std::atomic_signal_fence().
 bool has_signal_fences(const ElfW(Dyn) * dynamic);
 

@@ -3,6 +3,7 @@
 
 #include "crash.hpp"
 #include "hidden_state.hpp"
+#include "library_calls.hpp"
 #include "names.hpp"
 #include "places.hpp"
 #include "unseen.hpp"
@@ -35,6 +36,7 @@ struct loaded_modules {
   std::uintptr_t end = 0;
   bool shares_exceptions = false;
   bool hides_state = false;
+  bool waits_for_data = false;
   std::size_t module = 0;  ///< the dynamic linker's number
   thread_variables per_thread{};
   bool is_silent = false;       ///< some code that is called may use memory unseen
@@ -103,6 +105,7 @@ class module_client : public model::client {
   module_client(const entry& of, const model::client_size& size) : of_{of}, size_{size} {
     name_object_as(of.type, of.held);
     if (loaded().hides_state) execution::current()->note_unseen();
+    library_calls::begin_execution();
     worker& mine = worker::mine();
     mine.begin();
     at_ = mine.heap.take(0, of.size, of.alignment, {}, {});
@@ -114,6 +117,16 @@ class module_client : public model::client {
     mine.threads.begin(of_.program != nullptr);
     if (loaded().is_silent) execution::current()->leave_nothing_out();
     if (of_.make != nullptr) of_.make(at_, threads());
+    library_calls::ignore();
+  }
+  module_client(const module_client&) = delete;
+  module_client& operator=(const module_client&) = delete;
+  /// Called at the end of each execution, of those that are cut off too.
+  ~module_client() override {
+    if (of_.program == nullptr || worker::mine().threads.has_others()) library_calls::count();
+    using library_calls::unseen;
+    if (library_calls::were_made(unseen::state)) of_execution_.note_unseen();
+    if (library_calls::were_made(unseen::memory)) of_execution_.leave_nothing_out();
   }
 
   [[nodiscard]] unsigned threads() const override {
@@ -186,6 +199,7 @@ class module_client : public model::client {
 
   const entry& of_;
   model::client_size size_;
+  execution& of_execution_{*execution::current()};
   void* at_;
   model::plain_data<unsigned> first_{0};
   model::plain_data<unsigned> second_{0};
@@ -210,7 +224,7 @@ bool is_of_module(std::uintptr_t at) {
 }
 
 bool may_wait_for_data() {
-  return !loaded().is_silent && !loaded().hides_state && !loaded().asks_for_locks;
+  return loaded().waits_for_data;
 }
 
 bool has_signal_fences() {
@@ -258,8 +272,9 @@ std::vector<entry> load_module(const std::string& path) {
   }
   link_map* map = nullptr;
   dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map));
+  const unknown_functions unwatched = watch_unknown_functions(*map);
   dl_iterate_phdr(&note_segments, map);
-  loaded().hides_state = may_hide_state(map->l_ld);
+  loaded().hides_state = unwatched.may_hide_state;
   exit_calls::add_last(*map);
   if (!may_end_statics(map->l_ld)) exit_calls::forget_initial();
   loaded().asks_for_locks = asks_for_locks(map->l_ld);
@@ -271,7 +286,9 @@ std::vector<entry> load_module(const std::string& path) {
   std::set_terminate(&terminate);
   const account seen = read_names(path + ".members", loaded().base);
   if (seen == account::partial) loaded().hides_state = true;
-  loaded().is_silent = seen != account::complete || calls_unknown_functions(map->l_ld);
+  loaded().is_silent = seen != account::complete || unwatched.may_use_memory;
+  loaded().waits_for_data = seen == account::complete && !calls_unknown_functions(map->l_ld) &&
+                            !may_hide_state(map->l_ld) && !loaded().asks_for_locks;
   execution::name_of_memory = &name_of_memory;
   execution::take_back = [] {
     static_cast<void>(refused());  // the search decides whether it comes first

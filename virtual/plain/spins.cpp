@@ -58,6 +58,8 @@ void spins::reset() {
   held_.clear();
   read_ = {};
   futile_ = {};
+  attempts_.clear();
+  words_.clear();
   repeated_ = 0;
   is_excused_ = false;
   failed_ = nullptr;
@@ -307,6 +309,8 @@ void spins::act() {
   plain_uses_.clear();
   rewritten_.clear();
   futile_ = {};
+  attempts_.clear();
+  words_.clear();
 }
 
 void spins::rewrite(std::uintptr_t at, std::size_t size) {
@@ -334,6 +338,15 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
     rewritten_.mix_changes(all);
     const bool seems_same_state = all.low == std::exchange(state_, all.low);
     if (is_repeated && now.is_repeated(seems_same_state)) return attempt::await;
+    all.mix(rewritten_.size());
+    const bool is_turn = !is_repeated && ends_turn({.from = from,
+                                                    .at = at,
+                                                    .operand = operand,
+                                                    .state = all.low,
+                                                    .words = words_.size(),
+                                                    .locks = taken_.size(),
+                                                    .before = done_});
+    if (is_turn) return attempt::await_any;
   }
   const bool fills = rewritten_.size() != std::exchange(places_, rewritten_.size());
   if (!is_repeated || fills) {
@@ -348,6 +361,33 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
     run_ = now.begin_long_run(all.low);
   }
   return now.has_no_end(run_, repeated_) ? attempt::await : attempt::skip;
+}
+
+/// Whether the turn since the same attempt was futile: no read-modify-write in it has changed
+/// anything. Notes the attempt.
+bool spins::ends_turn(past_attempt next) {
+  const auto is_here = [&](const past_attempt& each) {
+    return each.from == next.from && each.at == next.at && each.operand == next.operand;
+  };
+  const auto same = std::ranges::find_if(attempts_, [&](const past_attempt& each) {
+    return is_here(each) && each.state == next.state && each.locks == next.locks &&
+           each.before == next.before;
+  });
+  execution& now = *execution::current();
+  const bool is_known = std::ranges::any_of(attempts_, is_here) && now.may_repeat();
+  const bool was_here = same != attempts_.end();
+  const bool comes_back = is_known && now.is_repeated(was_here);
+  if (comes_back) {
+    turn_.clear();
+    for (std::size_t i = was_here ? same->words : 0; i < words_.size(); ++i) {
+      const auto is_same = [&](const word_value& each) { return each.word == words_[i]; };
+      if (std::ranges::none_of(turn_, is_same)) turn_.push_back({words_[i], read_[words_[i]]});
+    }
+  }
+  if (was_here) attempts_.erase(same);
+  if (attempts_.size() == most_looks) attempts_.erase(attempts_.begin());
+  attempts_.push_back(next);
+  return comes_back && turn_.size() <= model::max_looks;
 }
 
 void spins::note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,

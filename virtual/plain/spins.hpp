@@ -73,9 +73,14 @@ class spins {
   /// The thread is about to write plain data, which others may see once it has acted.
   void rewrite(std::uintptr_t at, std::size_t size);
 
+  struct word_value {
+    model::location_index word;
+    std::uint64_t value;
+  };
   enum class attempt : std::uint8_t {
     make,   ///< as it stands
-    await,  ///< once it would change something
+    await,  ///< once the word has another value
+    await_any,  ///< once a word that the turn has read has another value
     skip,   ///< it changes nothing, and the loop counts how often
   };
   /// Called before a read-modify-write.
@@ -86,6 +91,7 @@ class spins {
   std::uint64_t note_read(model::location_index word, std::uint64_t value) {
     if (word == watched_ && has_read_ && read_[word] != value) has_seen_change_ = true;
     has_read_ = has_read_ || word == watched_;
+    if (!attempts_.empty()) words_.push_back(word);
     return read_[word] = value;
   }
   /// Begins to look whether the thread has to wait for a word.
@@ -97,8 +103,26 @@ class spins {
   /// Whether the word has changed meanwhile, so that the thread has to look again.
   [[nodiscard]] bool has_seen_change() const noexcept { return has_seen_change_; }
   [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
+  /// The words that the thread has read in the futile turn, with the last value of each.
+  [[nodiscard]] const std::vector<word_value>& turn() const noexcept { return turn_; }
 
  private:
+  struct deeds {
+    unsigned times = 0;
+    unsigned choices = 0;
+
+    bool operator==(const deeds&) const = default;
+  };
+  /// A read-modify-write since the thread has changed something, in a state.
+  struct past_attempt {
+    const void* from;
+    std::uintptr_t at;
+    std::uint64_t operand;
+    std::uint64_t state;
+    std::size_t words;  ///< that the thread had read before, with repetitions
+    std::size_t locks;  ///< that it had taken
+    deeds before;
+  };
   struct futile_change {
     const void* from;
     std::uintptr_t at;
@@ -110,12 +134,6 @@ class spins {
     std::uintptr_t end;
     access_kind how;
     std::uint64_t changes_before;  ///< changes of data in the whole execution
-  };
-  struct deeds {
-    unsigned times = 0;
-    unsigned choices = 0;
-
-    bool operator==(const deeds&) const = default;
   };
   /// A look at a word from a place, since the thread has written something: the last one in a
   /// state.
@@ -136,6 +154,7 @@ class spins {
     std::size_t reads_of_turn = 0;
     std::size_t plain_uses_of_turn = 0;
   };
+  [[nodiscard]] bool ends_turn(past_attempt now);
   enum class look_kind : std::uint8_t { at_word, at_lock };
   void note_pause();
   [[nodiscard]] bool is_compared() const;
@@ -169,6 +188,9 @@ class spins {
   bool has_read_ = false;
   bool has_seen_change_ = false;
   futile_change futile_{};
+  std::vector<past_attempt> attempts_;
+  std::vector<model::location_index> words_;  ///< read since the first of these attempts
+  std::vector<word_value> turn_;
   std::uint64_t state_ = 0;  ///< at the last read-modify-write
   std::size_t places_ = 0;   ///< that were rewritten then
   unsigned repeated_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "threads.hpp"
 
+#include "library_calls.hpp"
 #include "wrapped.hpp"
 
 #include <pthread.h>
@@ -53,6 +54,7 @@ location_index program_threads::new_word(std::size_t number) {
 void program_threads::begin(bool is_program) {
   is_program_ = is_program;
   existing_ = 1;
+  others_ = 0;
   if (!is_program) return;
   created_ = new_word(0);
   for (unsigned i = 1; i < count; ++i) {
@@ -87,6 +89,7 @@ unsigned program_threads::create(const routine& what, bool is_detached,
     now().fail(model::verdict::assertion, "there is one more thread", where);
   }
   existing_ = index + 1;
+  if (others_++ == 0) library_calls::ignore();
   threads_[index].what = what;
   threads_[index].created = now().here_and_now();
   threads_[index].is_joinable = !is_detached;
@@ -116,6 +119,7 @@ void program_threads::detach(unsigned index, std::source_location where) {
 void* program_threads::join(unsigned index, std::source_location where) {
   take_claim(index, "joins a thread that was joined or detached, or does not exist", where);
   await(threads_[index].ended, &has_come_to_its_end, where);
+  if (--others_ == 0) library_calls::count();
   return threads_[index].result;
 }
 

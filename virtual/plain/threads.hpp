@@ -43,6 +43,8 @@ class program_threads {
   [[nodiscard]] std::size_t existing() const {
     return is_program_ ? existing_ : model::max_threads;
   }
+  /// Whether there are threads besides main that have not been joined.
+  [[nodiscard]] bool has_others() const { return others_ != 0; }
   /// Names the words below, for reports.
   [[nodiscard]] std::optional<std::string> name_of(std::uintptr_t address) const;
 
@@ -71,6 +73,7 @@ class program_threads {
 
   bool is_program_ = false;
   unsigned existing_ = 1;
+  unsigned others_ = 0;  ///< that have not been joined
   model::location_index created_ = 0;
   std::array<thread, model::max_threads> threads_{};
   std::array<std::uint32_t, 2 * model::max_threads + 1> places_{};  ///< the words' addresses

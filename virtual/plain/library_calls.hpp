@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Calls of functions of libraries that the checker does not know: whether one is made while there
+// are other threads. Before the first thread begins, and after the last one has been joined, no
+// order of steps depends on what such a function does.
+
+#include <link.h>
+
+#include <string_view>
+
+namespace lockyard::plain::library_calls {
+
+enum class unseen {
+  memory,  ///< it may use memory that other threads use
+  state,   ///< it may also have a state of its own
+};
+
+/// Watches a function of a module, if all that the module does with it is to call it by its name.
+/// Returns whether it does, which depends on the processor too.
+bool watch(const link_map& module, std::string_view name, unseen what);
+
+/// The calls so far were made by the only thread.
+void ignore();
+/// The calls since then were made while there were other threads.
+void count();
+void begin_execution();
+
+/// Whether such a call was made in this execution.
+bool were_made(unseen what);
+
+}  // namespace lockyard::plain::library_calls
