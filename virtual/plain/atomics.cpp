@@ -274,27 +274,41 @@ template <class T>
   return static_cast<T>(load(site_of(address, pc, operation::load, order), order_of(order)));
 }
 
+// An atomic object of 16 bytes may be aligned better than a value of its type.
+
+template <class T>
+T value_at(const T* from) {
+  T value;
+  std::memcpy(&value, static_cast<const void*>(from), sizeof value);
+  return value;
+}
+
+template <class T>
+void put_value(T* to, T value) {
+  std::memcpy(static_cast<void*>(to), &value, sizeof value);
+}
+
 template <class T>
 [[gnu::noinline]] bool compare_exchange(volatile T* address, T* expected, T desired, int success,
                                         int failure, bool weak, const void* pc) {
   if (!is_active()) {
     const T found = *address;
-    const bool same = found == *expected;
+    const bool same = found == value_at(expected);
     if (same) *address = desired;
-    *expected = found;
+    put_value(expected, found);
     return same;
   }
   spins& loop = worker::mine().loop();
   if (!loop.tries_again(expected)) read_bytes(expected, sizeof(T), pc);
-  wide value = *expected;
+  wide value = value_at(expected);
   const site call = site_of(address, pc, operation::compare_exchange, success, failure);
   const bool done =
       compare_exchange(call, value, desired, order_of(success), order_of(failure), weak);
-  if (!done && static_cast<T>(value) == *expected) {
+  if (!done && static_cast<T>(value) == value_at(expected)) {
     loop.note_failure(expected);
   } else if (!done) {
     write_bytes(expected, sizeof(T), pc);
-    *expected = static_cast<T>(value);
+    put_value(expected, static_cast<T>(value));
   }
   return done;
 }

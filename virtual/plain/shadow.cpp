@@ -166,12 +166,16 @@ void shadow::split(std::uintptr_t at) {
 
 void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
                           std::source_location where) const {
-  for (const auto& [from, to] : ended_) {
-    if (from < end && begin < to) {
-      const std::string name = name_of_memory(pointer(std::max(from, begin)));
-      now().fail(model::verdict::lifetime,
-                 (name.empty() ? "memory" : name) + " is used after its end", where);
-    }
+  for (const ended_memory& each : ended_) {
+    if (each.begin >= end || begin >= each.end) continue;
+    const std::string name = name_of_memory(pointer(std::max(each.begin, begin)));
+    const std::string ended_by = each.where.line() == 0
+                                     ? std::string{}
+                                     : ", which T" + std::to_string(each.by) + " has ended at " +
+                                           model::file_name(each.where.file_name()) + ":" +
+                                           std::to_string(each.where.line());
+    now().fail(model::verdict::lifetime,
+               (name.empty() ? "memory" : name) + " is used after its end" + ended_by, where);
   }
   if (!heap_holds(begin, end)) {
     now().fail(model::verdict::lifetime, "memory outside of every heap object is used", where);
@@ -390,7 +394,7 @@ void shadow::release(std::uintptr_t begin, std::uintptr_t end, std::source_locat
 void shadow::end(std::uintptr_t begin, std::uintptr_t end, std::source_location where) {
   lasting().note_use(begin, end, access_kind::write);
   release(begin, end, where);
-  ended_.emplace_back(begin, end);
+  ended_.push_back({.begin = begin, .end = end, .by = now().self(), .where = where});
 }
 
 void shadow::leave(std::uintptr_t frame_end, std::source_location where) {
@@ -446,7 +450,8 @@ bool shadow::covers(const ranges& all, std::uintptr_t at) {
 }
 
 bool shadow::is_ended(std::uintptr_t at) const {
-  return covers(ended_, at);
+  return std::ranges::any_of(
+      ended_, [at](const auto& each) { return each.begin <= at && at < each.end; });
 }
 
 bool shadow::is_word(std::uintptr_t begin) const {

@@ -110,8 +110,15 @@ class shadow {
   using ranges = std::vector<std::pair<std::uintptr_t, std::uintptr_t>>;
   static bool covers(const ranges& all, std::uintptr_t at);
 
+  struct ended_memory {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    model::thread_index by;
+    std::source_location where;
+  };
+
   cells cells_;
-  ranges ended_;
+  std::vector<ended_memory> ended_;
   ranges retired_;
   static inline std::map<std::uintptr_t, unsigned> units_;
   static inline bool restart_ = false;

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "module.cpp"
 CLIENT = "client"  # the class that a client's file has to define
+C_SUFFIXES = (".c", ".i")  # of files in C; the second one is preprocessed
 CLIENT_FORM = "see docs/checking.md"
 LOCK_FORM = (
     "add what it lacks, or write a client that creates and calls the lock "
@@ -32,7 +33,7 @@ MAIN = re.compile(r"(?:^|[;}])[ \t]*(?:[A-Za-z_][\w \t]*[ \t])?main[ \t]*\([^;]*
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
-SOURCE = re.compile(r"[^-].*\.(?:c|cc|cpp|cxx|c\+\+|C)")
+SOURCE = re.compile(r"[^-].*\.(?:c|i|cc|cpp|cxx|c\+\+|C)")
 TAKES_FILE = {"-include", "-imacros"}  # options with a file of their own
 
 
@@ -73,7 +74,7 @@ class Wanted:
 
     @property
     def is_c(self) -> bool:
-        return Path(self.client).suffix == ".c"
+        return Path(self.client).suffix in C_SUFFIXES
 
     def option(self, entry: str) -> str:
         """Returns the options that build this lock or client alone."""

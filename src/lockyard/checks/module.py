@@ -108,7 +108,7 @@ class Build:
             language = C if self.wanted.is_c else CXX
             made.append(self._compiled(place / "program", Path(self.program).resolve(), language))
         for number, each in enumerate(self.wanted.sources):
-            language = C if each.endswith(".c") else CXX
+            language = C if each.endswith(glue.C_SUFFIXES) else CXX
             made.append(self._compiled(place / f"source{number}", Path(each).resolve(), language))
         self._mark_unread_results(made)
         # Only the linker knows which files the flags mean, so the key has what it makes of them.

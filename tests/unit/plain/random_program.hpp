@@ -39,6 +39,8 @@ enum class kind : unsigned {
   spin_compare_again,
   spin_compare_either,
   spin_exchange,
+  spin_exchange_either,
+  spin_add_nothing,
   spin_either,
   spin_counted,
   sleep,
@@ -157,6 +159,14 @@ struct program {
         return static_cast<unsigned>(expected);
       case kind::spin_exchange:
         while (word.exchange(by.value, Both) == by.value) {
+        }
+        break;
+      case kind::spin_exchange_either:
+        while (word.exchange(by.value, Both) == by.value && other.load(Load) == 0) {
+        }
+        break;
+      case kind::spin_add_nothing:
+        while (word.fetch_add(0, Both) == 0 && other.fetch_or(by.value, Both) == by.value) {
         }
         break;
       case kind::spin_either:
