@@ -6,10 +6,10 @@ interleavings decides. A sleep may end for no reason, but only one with a time l
 notification ends the sleep of one thread at least, whichever that is. Then a futex call returns,
 and std::atomic::wait() looks again.
 
-C++20 orders less than that: a thread whose wait() a notification has ended need not know why. It may
-read an older value, and its own notification need not reach a thread that sleeps since a later one
-([atomics.wait]: the change has to happen before the notification). `faults(wakes_order=False)` finds
-the hangs that follow.
+C++20 orders less than that: a thread whose wait() a notification has ended need not know why. It
+may read an older value, and its own notification need not reach a thread that sleeps since a later
+change, which has to happen before the notification ([atomics.wait]). `faults(wakes_order=False)`
+finds the hangs that follow.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Program:
     def __init__(self, seed: int, *, has_futex: bool = False) -> None:
         """Most random programs hang, so every second one is drawn until it has no fault."""
         self.random = random.Random(seed)
+        self.wakes_order = True
         self.has_futex = has_futex
         self.reads_results = has_futex and seed % 3 == 0
         self._draw()
@@ -64,7 +65,6 @@ class Program:
             self._draw()
 
     def _draw(self) -> None:
-        self.wakes_order = True
         self.words = self.random.choice([1, 1, 2])
         self.threads = [
             self._thread()
@@ -205,9 +205,7 @@ class Program:
         places, registers = list(state.places), list(state.registers)
         places[thread] = self._settle(thread, places[thread] + 1, register)
         registers[thread] = register
-        after = state._replace(
-            places=tuple(places), registers=tuple(registers), words=tuple(words)
-        )
+        after = state._replace(places=tuple(places), registers=tuple(registers), words=tuple(words))
         if count > 0 and thread in state.unordered:
             yield after
         for woken in combinations(sleepers, count):

@@ -23,6 +23,7 @@ LOCKS = """
 #pragma once
 #include <atomic>
 #include <linux/membarrier.h>
+#include <mutex>
 #include <sys/syscall.h>
 #include <unistd.h>
 constexpr std::size_t length_of(const char* text) { return __builtin_strlen(text); }
@@ -66,6 +67,21 @@ struct fenced_lock : ttas {
 struct unshared : ttas {
   void lock_shared() {}
   void unlock_shared() {}
+};
+struct looking_again {
+  std::atomic<int> taken_{0};
+  std::mutex queue_;
+  void lock() {
+    for (;;) {
+      int found = taken_.load(std::memory_order_relaxed);
+      if (found == 0) {
+        if (taken_.compare_exchange_strong(found, 1, std::memory_order_acquire)) return;
+        continue;
+      }
+      std::lock_guard hold(queue_);
+    }
+  }
+  void unlock() { taken_.store(0, std::memory_order_release); }
 };
 struct late : ttas {
   std::atomic<int> left_{0};
@@ -183,6 +199,15 @@ def test_passes_a_lock_in_every_client_size(check: Callable[..., Outcome]) -> No
     for each in found:
         assert (each["client"], each["verdict"]) == ("my::ttas", "passed")
         assert each["coverage"] == "exhaustive"
+
+
+def test_finds_equal_states_whatever_lay_on_the_stack_before(
+    check: Callable[..., Outcome],
+) -> None:
+    found = check("--lock", "my.hpp:my::looking_again", "--threads", "2")
+    assert found.returncode == 0, found.stderr
+    found = check("--lock", "my.hpp:my::looking_again", "--threads", "3")
+    assert "not deterministic" not in found.stdout, found.stdout
 
 
 def test_shows_a_race_with_the_members_name_and_replays_it(check: Callable[..., Outcome]) -> None:

@@ -155,9 +155,9 @@ class execution : private execution_state {
   [[nodiscard]] bool is_undisturbed() noexcept { return me().undisturbed; }
   /// Tells whether light fences may be omitted.
   bool barriers_are_there();
-  /// Returns nullopt if the deadline passed first. With `desired`, exchanges the first look's word.
+  /// Returns nullopt if the deadline passed first. With a change, makes it at the look that holds.
   std::optional<seen> await(std::span<const look> looks, std::optional<std::size_t> deadline,
-                            std::optional<std::uint64_t> desired, std::source_location where);
+                            std::optional<change> changes, std::source_location where);
   void pause(std::source_location where);
   /// The turn was futile. The thread waits until another one would read something new, or until
   /// time passes.
@@ -515,7 +515,7 @@ class execution : private execution_state {
   void replace(location_index on, message_index read, std::uint64_t value, std::memory_order order,
                std::source_location where);
   std::optional<seen> await_now(std::span<const look> looks, std::optional<std::size_t> deadline,
-                                std::optional<std::uint64_t> desired, std::source_location where);
+                                std::optional<change> changes, std::source_location where);
   void list_candidates(const thread_record& of);
 
   equal_futures futures_{*this};

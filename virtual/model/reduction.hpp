@@ -103,8 +103,8 @@ struct conflicts {
   std::vector<std::uint64_t> read_within{};     ///< words that such a step reads
   std::vector<std::uint64_t> written_within{};  ///< words that such a step writes
   bool has_queue_within = false;                ///< such a step sleeps or wakes
-  /// Of time-outs, short spins and spurious wakes, those that an execution has used up: how many are
-  /// left tells states apart.
+  /// Of time-outs, short spins and spurious wakes, those that an execution has used up: how many
+  /// are left tells states apart.
   cap_set used_up{};
   bool has_loops = false;  ///< loops that pause, or that repeat a weak compare-exchange
 };

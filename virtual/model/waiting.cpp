@@ -13,26 +13,25 @@ namespace lockyard::model {
 
 std::optional<seen> execution::await(std::span<const look> looks,
                                      std::optional<std::size_t> deadline,
-                                     std::optional<std::uint64_t> desired,
-                                     std::source_location where) {
+                                     std::optional<change> changes, std::source_location where) {
   std::array<look, max_looks> mine{};
   std::ranges::copy(looks, mine.begin());
   for (std::size_t i = 0; i < looks.size(); ++i) {
     if (mine[i].lies.address != nullptr) mine[i].where = find_word(mine[i].lies, where);
     mine[i].order = order_at(looks[i].order, static_cast<unsigned>(i), where);
   }
-  return await_now(std::span<const look>{mine}.first(looks.size()), deadline, desired, where);
+  return await_now(std::span<const look>{mine}.first(looks.size()), deadline, changes, where);
 }
 
 /// The looks are with the orders that the checker has chosen.
 std::optional<seen> execution::await_now(std::span<const look> looks,
                                          std::optional<std::size_t> deadline,
-                                         std::optional<std::uint64_t> desired,
+                                         std::optional<change> changes,
                                          std::source_location where) {
   thread_record& thread = me();
   thread.looks = looks;
   thread.looks_at = where;
-  thread.exchanges = desired.has_value();
+  thread.exchanges = changes.has_value();
   thread.deadline = deadline;
   // The thread that sets the client up is alone, so it need not wait for what exists already.
   const bool goes_on_waiting = !deadline || !gives_up(end_of(*deadline), where);
@@ -40,7 +39,7 @@ std::optional<seen> execution::await_now(std::span<const look> looks,
     // Looks that fail are never steps, but they use the words from now on.
     for (const look& each : thread.looks) {
       check_alive(each.where, where);
-      if (desired) note_attempt(each.where);
+      if (changes) note_attempt(each.where);
     }
   }
   if (goes_on_waiting && (!is_set_up() || !is_satisfiable(thread))) block(status::awaiting);
@@ -56,7 +55,7 @@ std::optional<seen> execution::await_now(std::span<const look> looks,
   }
   for (std::size_t i = 0; i < looks.size(); ++i) {
     note_read_within(looks[i].where);
-    if (!desired) {
+    if (!changes) {
       leave_out_equal_reads(looks[i].where, looks[i].order, static_cast<std::uint8_t>(i));
     }
   }
@@ -65,8 +64,8 @@ std::optional<seen> execution::await_now(std::span<const look> looks,
   check_alive(chosen.where, where);
   note_followed(chosen.where, index);
   const std::uint64_t value = memory_.at(chosen.where).messages[index].value;
-  if (desired) {
-    replace(chosen.where, index, *desired, chosen.order, where);
+  if (changes) {
+    replace(chosen.where, index, changes->of(value), chosen.order, where);
     return seen{which, value};
   }
   const message& read = memory_.at(chosen.where).messages[index];

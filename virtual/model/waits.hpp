@@ -40,6 +40,11 @@ struct look {
 struct change {
   std::uint64_t (*apply)(std::uint64_t found, std::uint64_t operand);
   std::uint64_t operand;
+
+  static change to(std::uint64_t value) {
+    return {.apply = [](std::uint64_t, std::uint64_t self) { return self; }, .operand = value};
+  }
+  [[nodiscard]] std::uint64_t of(std::uint64_t found) const { return apply(found, operand); }
 };
 
 struct seen {

@@ -276,7 +276,8 @@ struct model {
                                                     here where = here::current()) noexcept {
     const condition wanted{on, predicate, order};
     const std::array looks{look_at(wanted)};
-    const auto found = detail::now()->await(looks, std::nullopt, detail::to_word(desired), where);
+    const auto found =
+        detail::now()->await(looks, std::nullopt, change::to(detail::to_word(desired)), where);
     return detail::from_word<typename Atomic::value_type>(found->value);
   }
 

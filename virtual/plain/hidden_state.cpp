@@ -109,8 +109,7 @@ bool is_arithmetic(std::string_view name) {
 bool uses_no_memory(std::string_view name) {
   const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
   return throws || is_arithmetic(name) || is_in(names_of_toolchain, name) ||
-         is_in(names_without_memory, name) ||
-         begins_as_one_of(beginnings_of_toolchain, name);
+         is_in(names_without_memory, name) || begins_as_one_of(beginnings_of_toolchain, name);
 }
 
 bool is_known(std::string_view name) {

@@ -75,8 +75,8 @@ void write_code(std::byte* /*to*/, watched& /*of*/) {}
 
 struct relocations {
   explicit relocations(const link_map& of) {
-    const ElfW(Rela) * others = nullptr;
-    const ElfW(Rela) * calls = nullptr;
+    const ElfW(Rela)* others = nullptr;
+    const ElfW(Rela)* calls = nullptr;
     std::size_t bytes_of_others = 0;
     std::size_t bytes_of_calls = 0;
     for (const ElfW(Dyn)* each = of.l_ld; each->d_tag != DT_NULL; ++each) {

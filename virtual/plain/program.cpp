@@ -137,6 +137,7 @@ class module_client : public model::client {
   void thread(unsigned index) override {
     worker& mine = worker::mine();
     if (of_.program != nullptr) return mine.threads.run(index, of_.program);
+    clear_dead_stack();  // states of loops hold what earlier executions have left there
     if (of_.thread == nullptr) {
       contend(index);
     } else {

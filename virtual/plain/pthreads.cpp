@@ -55,7 +55,8 @@ int lock(pthread_mutex_t* mutex, bool has_limit, const void* pc) {
                             .predicate = nullptr,
                             .test = [](const void*, std::uint64_t value) { return value == 0; }};
   const auto deadline = deadline_if(has_limit, true);
-  const auto found = now().await(std::span{&is_free, 1}, deadline, me_as_owner(), where);
+  const auto found =
+      now().await(std::span{&is_free, 1}, deadline, model::change::to(me_as_owner()), where);
   if (!found) return ETIMEDOUT;
   note_taken(mutex, word, pc);
   if (has_limit) {

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <ctime>
@@ -34,6 +35,17 @@ std::uint64_t me_as_writer() {
 
 enum class wait : std::uint8_t { none, to_the_end, limited };
 
+bool add_if(location_index word, test passes, const model::change& add,
+            std::source_location where) {
+  for (;;) {
+    std::uint64_t found = now().load(word, std::memory_order_relaxed, where);
+    if (!passes(nullptr, found)) return false;
+    if (now().compare_exchange(word, found, add.of(found), std::memory_order_acquire,
+                               std::memory_order_relaxed, false, where))
+      return true;
+  }
+}
+
 /// Waits for a value that passes the test, and adds to it, as one step. False if the wait ended
 /// before, or there was none.
 bool add_when(const void* object, test passes, std::uint64_t addend, wait how, const void* pc) {
@@ -51,51 +63,39 @@ bool add_when(const void* object, test passes, std::uint64_t addend, wait how, c
     loop.act();
   }
   const location_index word = word_of_system(object, where);
-  const model::look look{
-      .where = word, .order = std::memory_order_relaxed, .predicate = nullptr, .test = passes};
-  const auto deadline = deadline_if(how == wait::limited, true);
-  for (;;) {
-    std::uint64_t found = 0;
-    if (how == wait::none) {
-      found = now().load(word, std::memory_order_relaxed, where);
-      if (!passes(nullptr, found)) return false;
-    } else {
-      const auto seen = now().await(std::span{&look, 1}, deadline, std::nullopt, where);
-      if (!seen) return false;
-      found = seen->value;
-    }
-    std::optional<one_step> with_the_wait;
-    if (how != wait::none) with_the_wait.emplace(word);
-    const bool done = now().compare_exchange(word, found, found + addend, std::memory_order_acquire,
-                                             std::memory_order_relaxed, false, where);
-    with_the_wait.reset();
-    if (!done) continue;
-    if (is_section) {
-      loop.enter(word);
-    } else {
-      loop.act();
-    }
-    if (is_lock) worker::mine().locks.note(object, lock_form::read_write, word, pc);
-    clear_dead_stack();
-    return true;
+  const model::change add{.apply = [](std::uint64_t found, std::uint64_t by) { return found + by; },
+                          .operand = addend};
+  if (how == wait::none) {
+    if (!add_if(word, passes, add, where)) return false;
+  } else {
+    const model::look look{
+        .where = word, .order = std::memory_order_acquire, .predicate = nullptr, .test = passes};
+    const auto deadline = deadline_if(how == wait::limited, true);
+    if (!now().await(std::span{&look, 1}, deadline, add, where)) return false;
   }
-}
-
-void subtract(location_index word, std::uint64_t what, std::source_location where) {
-  const model::change release{
-      .apply = [](std::uint64_t found, std::uint64_t by) { return found - by; }, .operand = what};
-  now().exchange_by(word, release, std::memory_order_release, where);
+  if (is_section) {
+    loop.enter(word);
+  } else {
+    loop.act();
+  }
+  if (is_lock) worker::mine().locks.note(object, lock_form::read_write, word, pc);
+  clear_dead_stack();
+  return true;
 }
 
 int unlock_rwlock(const void* lock, std::source_location where) {
   const location_index word = word_of_system(lock, where);
   // Only this thread can have put itself there, or its reader's count.
-  const std::uint64_t held = now().load(word, std::memory_order_relaxed, where);
-  const bool is_writer = held >= has_writer;
-  if (held == 0 || (is_writer && held != me_as_writer())) {
+  const model::change release{
+      .apply =
+          [](std::uint64_t found, std::uint64_t writer) {
+            return found >= has_writer ? found - writer : std::max<std::uint64_t>(found, 1) - 1;
+          },
+      .operand = me_as_writer()};
+  const std::uint64_t held = now().exchange_by(word, release, std::memory_order_release, where);
+  if (held == 0 || (held >= has_writer && held != me_as_writer())) {
     now().fail(model::verdict::assertion, "unlocks a lock that the thread does not hold", where);
   }
-  subtract(word, is_writer ? held : 1, where);
   worker::mine().loop().leave(word);
   clear_dead_stack();
   return 0;
@@ -267,7 +267,9 @@ int __wrap_sem_post(sem_t* semaphore) {
   using namespace lockyard::plain;
   const auto where = LOCKYARD_HERE;
   worker::mine().loop().act();
-  subtract(word_of_system(semaphore, where), ~std::uint64_t{0}, where);
+  const lockyard::model::change one_more{
+      .apply = [](std::uint64_t found, std::uint64_t) { return found + 1; }, .operand = 0};
+  now().exchange_by(word_of_system(semaphore, where), one_more, std::memory_order_release, where);
   return 0;
 }
 #define LOCKYARD_TAKES(name, how, reason, ...)                                                   \

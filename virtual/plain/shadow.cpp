@@ -450,8 +450,8 @@ bool shadow::covers(const ranges& all, std::uintptr_t at) {
 }
 
 bool shadow::is_ended(std::uintptr_t at) const {
-  return std::ranges::any_of(
-      ended_, [at](const auto& each) { return each.begin <= at && at < each.end; });
+  return std::ranges::any_of(ended_,
+                             [at](const auto& each) { return each.begin <= at && at < each.end; });
 }
 
 bool shadow::is_word(std::uintptr_t begin) const {

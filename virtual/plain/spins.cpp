@@ -365,7 +365,7 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
 
 /// Whether the turn since the same attempt was futile: no read-modify-write in it has changed
 /// anything. Notes the attempt.
-bool spins::ends_turn(past_attempt next) {
+bool spins::ends_turn(const past_attempt& next) {
   const auto is_here = [&](const past_attempt& each) {
     return each.from == next.from && each.at == next.at && each.operand == next.operand;
   };
@@ -377,17 +377,27 @@ bool spins::ends_turn(past_attempt next) {
   const bool is_known = std::ranges::any_of(attempts_, is_here) && now.may_repeat();
   const bool was_here = same != attempts_.end();
   const bool comes_back = is_known && now.is_repeated(was_here);
-  if (comes_back) {
-    turn_.clear();
-    for (std::size_t i = was_here ? same->words : 0; i < words_.size(); ++i) {
-      const auto is_same = [&](const word_value& each) { return each.word == words_[i]; };
-      if (std::ranges::none_of(turn_, is_same)) turn_.push_back({words_[i], read_[words_[i]]});
-    }
-  }
+  const bool waits = comes_back && list_turn(was_here ? same->words : 0);
   if (was_here) attempts_.erase(same);
   if (attempts_.size() == most_looks) attempts_.erase(attempts_.begin());
   attempts_.push_back(next);
-  return comes_back && turn_.size() <= model::max_looks;
+  return waits;
+}
+
+/// Lists the words of the turn. False if one of them has changed in it, so that the next turn may
+/// be another one.
+bool spins::list_turn(std::size_t begin) {
+  turn_.clear();
+  for (std::size_t i = begin; i < words_.size(); ++i) {
+    const word_value& each = words_[i];
+    const auto before = std::ranges::find(turn_, each.word, &word_value::word);
+    if (before == turn_.end()) {
+      turn_.push_back(each);
+    } else if (before->value != each.value) {
+      return false;
+    }
+  }
+  return turn_.size() <= model::max_looks;
 }
 
 void spins::note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,

@@ -78,10 +78,10 @@ class spins {
     std::uint64_t value;
   };
   enum class attempt : std::uint8_t {
-    make,   ///< as it stands
-    await,  ///< once the word has another value
+    make,       ///< as it stands
+    await,      ///< once the word has another value
     await_any,  ///< once a word that the turn has read has another value
-    skip,   ///< it changes nothing, and the loop counts how often
+    skip,       ///< it changes nothing, and the loop counts how often
   };
   /// Called before a read-modify-write.
   attempt next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand);
@@ -91,7 +91,7 @@ class spins {
   std::uint64_t note_read(model::location_index word, std::uint64_t value) {
     if (word == watched_ && has_read_ && read_[word] != value) has_seen_change_ = true;
     has_read_ = has_read_ || word == watched_;
-    if (!attempts_.empty()) words_.push_back(word);
+    if (!attempts_.empty()) words_.push_back({word, value});
     return read_[word] = value;
   }
   /// Begins to look whether the thread has to wait for a word.
@@ -103,7 +103,7 @@ class spins {
   /// Whether the word has changed meanwhile, so that the thread has to look again.
   [[nodiscard]] bool has_seen_change() const noexcept { return has_seen_change_; }
   [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
-  /// The words that the thread has read in the futile turn, with the last value of each.
+  /// The words that the thread has read in the futile turn, with their values.
   [[nodiscard]] const std::vector<word_value>& turn() const noexcept { return turn_; }
 
  private:
@@ -154,7 +154,8 @@ class spins {
     std::size_t reads_of_turn = 0;
     std::size_t plain_uses_of_turn = 0;
   };
-  [[nodiscard]] bool ends_turn(past_attempt now);
+  [[nodiscard]] bool ends_turn(const past_attempt& next);
+  [[nodiscard]] bool list_turn(std::size_t begin);
   enum class look_kind : std::uint8_t { at_word, at_lock };
   void note_pause();
   [[nodiscard]] bool is_compared() const;
@@ -189,7 +190,7 @@ class spins {
   bool has_seen_change_ = false;
   futile_change futile_{};
   std::vector<past_attempt> attempts_;
-  std::vector<model::location_index> words_;  ///< read since the first of these attempts
+  std::vector<word_value> words_;  ///< that it has read since the first of these
   std::vector<word_value> turn_;
   std::uint64_t state_ = 0;  ///< at the last read-modify-write
   std::size_t places_ = 0;   ///< that were rewritten then
