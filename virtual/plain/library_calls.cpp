@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <system_error>
-#include <vector>
 
 namespace lockyard::plain::library_calls {
 
@@ -19,7 +19,7 @@ namespace {
 
 /// A call goes through a slot with the function's address (a JUMP_SLOT relocation). The slot gets
 /// the address of a piece of code that notes the call and goes on to the function. It changes no
-/// register, so it suits functions of every type.
+/// register that has an argument, so it suits functions of every type.
 struct watched {
   std::uint8_t is_called = 0;
   unseen what{};

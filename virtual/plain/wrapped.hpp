@@ -52,14 +52,11 @@ inline std::optional<std::size_t> deadline_if(bool has_limit, bool waits_only = 
 }
 
 /// Makes the operations of its lifetime one step, or a part of the step that has begun before. The
-/// step begins with the operation on the word that the thread has changed last, or on `first`.
+/// step begins with the operation on the word that the thread has changed last.
 class one_step {
  public:
   one_step() {
     if (begins_) now().undisturbed(true);
-  }
-  explicit one_step(location_index first) {
-    if (begins_) now().undisturbed(true, first);
   }
   one_step(const one_step&) = delete;
   one_step& operator=(const one_step&) = delete;

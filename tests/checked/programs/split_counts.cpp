@@ -14,10 +14,9 @@ struct counted {
 struct node {
   int value;
   std::atomic<int> internal{0};
-  long apart = 0;
   counted next{0, nullptr};
 };
-static_assert(alignof(counted) == 8);
+static_assert(alignof(counted) == 8 && __builtin_offsetof(node, next) == 8);
 
 static std::atomic<counted> head{counted{0, nullptr}};
 
