@@ -8,24 +8,28 @@ struct text {
   int length;
   char letters[1];
 };
-static struct {
+struct stack {
   atomic_uint count;
   int items[2];
-} stack = {.items = {0, 0}};
-static int neighbour;
-static void *push(void *unused) {
-  stack.items[atomic_fetch_add(&stack.count, 1)] = 1;
-  return unused;
+};
+static struct {
+  struct stack stack;
+  int neighbour;
+} all;
+static void *push(void *to) {
+  struct stack *const stack = to;
+  stack->items[atomic_fetch_add(&stack->count, 1)] = 1;
+  return NULL;
 }
 int main(void) {
   struct text *const text = malloc(sizeof *text + 8);
   text->letters[3] = 'a';
   free(text);
 #ifdef FAULT
-  atomic_store(&stack.count, 1);
+  atomic_store(&all.stack.count, 1);
 #endif
   pthread_t threads[2];
-  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, push, NULL);
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, push, &all.stack);
   for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
-  return neighbour;
+  return all.neighbour;
 }
