@@ -28,6 +28,7 @@ HEAD = re.compile(r"// (\w+); with FAULT (\w+)\. ")
 # One of each kind; the others are checked by ./yard check-deep.
 QUICK = {
     "backs_off_to_a_limit.cpp",
+    "beyond_an_array.c",
     "bit_fields.c",
     "c11_condition.c",
     "cached_indices.cpp",
@@ -42,13 +43,17 @@ QUICK = {
     "futex_waits_twice.c",
     "futures.cpp",
     "last_member_array.c",
+    "lock_seen_by_an_attempt.cpp",
+    "lock_used_by_hand.c",
     "loaded_then_exchanged.c",
     "mcs_lock.c",
     "membarrier_dekker.cpp",
     "memory_resource.cpp",
+    "never_given_back.c",
     "nondet_branches.c",
     "polls_in_blocks.c",
     "same_value.c",
+    "scoped_locks.cpp",
     "shared_pointer_functions.cpp",
     "split_counts.cpp",
     "standard_array.cpp",
@@ -102,6 +107,14 @@ def test_creations_joins_and_first_turns_of_spins_double_no_executions(
     """The barrier has 36 graphs: in each phase the threads arrive in one of six orders."""
     found = check("three_at_a_barrier.c", environment=environment)
     assert found["executions"] < 500
+
+
+def test_threads_that_wait_for_each_other_multiply_no_executions(
+    environment: dict[str, str],
+) -> None:
+    """Each fork is taken in one of two orders, and two of all 64 results need a circle."""
+    found = check("philosophers.c", environment=environment)
+    assert found["executions"] == 62
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ namespace lockyard::model {
 
 namespace {
 
-constexpr std::uint16_t all_threads = (1U << max_threads) - 1;
-
 // Two wakes that find no thread are independent, and so are two sleeps if a wake takes any sleeper.
 constexpr unsigned any_use = ~0U;
 constexpr auto by_wakes =
@@ -74,6 +72,10 @@ bool execution::others_are_in(std::uint16_t threads, const thread_record& of) co
     if ((threads >> i & 1U) != 0 && &each != &of && each.now != status::ended) return true;
   }
   return false;
+}
+
+void execution::note_last_write(location_index where) {
+  memory_.to_change(where).users.writers = 0;
 }
 
 void execution::learn(std::vector<std::uint64_t> conflicts::*list, location_index where) {
@@ -177,6 +179,9 @@ upcoming execution::upcoming_of(const thread_record& of) const {
       return conflicts_->has_heavy_fence ? upcoming::light_fence : upcoming::alone;
     case upcoming::changes:
       if (is_in(conflicts_->sections, of.next.where)) return upcoming::section;
+      // The owner's message is the newest one, and others may read it afterwards too.
+      if (of.next.releases && !of.deferred.is_on && !may_meet_others(upcoming::stores, of))
+        return upcoming::alone;
       [[fallthrough]];
     case upcoming::reads:
     case upcoming::stores:
@@ -185,39 +190,28 @@ upcoming execution::upcoming_of(const thread_record& of) const {
   }
 }
 
-/// Whether another thread may still do something on which the thread's next operation depends.
-bool execution::may_meet_others(upcoming next, const thread_record& of) const {
+/// The threads that may do something on which the thread's next operation depends.
+std::uint16_t execution::users_met_by(upcoming next, const thread_record& of) const {
   const auto on = [&](location_index where, bool writes, bool reads) {
     const word_users& users = memory_.at(where).users;
-    const auto those =
-        static_cast<std::uint16_t>((writes ? users.lookers : 0U) | (reads ? users.writers : 0U));
-    return others_are_in(those, of);
+    return static_cast<std::uint16_t>((writes ? users.lookers : 0U) | (reads ? users.writers : 0U));
   };
   switch (next) {
     case upcoming::stores: return on(of.next.where, true, false);
     case upcoming::reads: return on(of.next.where, false, true);
     case upcoming::changes: return on(of.next.where, true, true);
-    case upcoming::awaits:
-      return std::ranges::any_of(
-          of.looks, [&](const look& each) { return on(each.where, of.exchanges, true); });
-    default: return true;
+    case upcoming::awaits: {
+      std::uint16_t all = 0;
+      for (const look& each : of.looks) all |= on(each.where, of.exchanges, true);
+      return all;
+    }
+    default: return all_threads;
   }
 }
 
-/// Whether a deferred operation stays deferred in all that follows.
-bool execution::stays_deferred(const thread_record& of) {
-  if (!of.deferred.is_on) return false;
-  const upcoming next = upcoming_of(of);
-  switch (next) {
-    case upcoming::stores: return !may_meet_others(next, of);
-    case upcoming::awaits:
-      // Where it holds for an old value only, others' deadlines may pass.
-      if (of.looks.size() > 1 || of.deadline || !is_satisfied_by_newest(of)) return false;
-      return !may_meet_others(next, of) && !has_news(of, 0, of.looks.front().where);
-    case upcoming::reads:
-    case upcoming::changes: return !may_meet_others(next, of) && !has_news(of, 0, of.next.where);
-    default: return false;
-  }
+/// Whether another thread may still do something on which the thread's next operation depends.
+bool execution::may_meet_others(upcoming next, const thread_record& of) const {
+  return others_are_in(users_met_by(next, of), of);
 }
 
 /// Whether the thread's next operation depends on what the last step has done. For what is read,

@@ -140,6 +140,9 @@ class execution : private execution_state {
              std::source_location where);
   std::uint64_t exchange_by(location_index on, const change& by, std::memory_order order,
                             std::source_location where);
+  /// The same for a word that the running thread owns: until then no other thread changes it.
+  std::uint64_t release_by(location_index on, const change& by, std::memory_order order,
+                           std::source_location where);
   bool compare_exchange(location_index on, std::uint64_t& expected, std::uint64_t desired,
                         std::memory_order success, std::memory_order failure, bool weak,
                         std::source_location where);
@@ -152,6 +155,11 @@ class execution : private execution_state {
   /// begun with the operation on the word that the thread has changed last, or on `first`.
   void undisturbed(bool from_now_on);
   void undisturbed(bool from_now_on, location_index first);
+  /// A wait for the first of these words will begin such a step, which changes all of them.
+  void note_step_on(std::span<const location_index> words) {
+    learn(&conflicts::sections, words.front());
+    for (const location_index each : words) note_attempt(each);
+  }
   [[nodiscard]] bool is_undisturbed() noexcept { return me().undisturbed; }
   /// Tells whether light fences may be omitted.
   bool barriers_are_there();
@@ -263,6 +271,10 @@ class execution : private execution_state {
   [[nodiscard]] std::uint64_t newest_value(location_index which) const {
     return memory_.at(which).newest().value;
   }
+  /// How many values the word has had, with the first one.
+  [[nodiscard]] std::size_t messages_of(location_index which) const {
+    return memory_.at(which).messages.size();
+  }
   /// Whether only the message that the word was made with has the value.
   [[nodiscard]] bool is_first_value(location_index which, std::uint64_t value) const;
   struct stack_place {
@@ -279,6 +291,8 @@ class execution : private execution_state {
   void note_unordered();
   /// The same, for all threads of the client.
   void leave_nothing_out();
+  /// From now on no thread writes the word, or tries to.
+  void note_last_write(location_index where);
   /// An execution that the search has left out may count after all.
   void search_anew();
   /// Whether the running thread comes after the ends of the others, out of the first threads.
@@ -378,9 +392,14 @@ class execution : private execution_state {
   void learn_user(std::uint16_t word_users::*list, location_index where);
   location_index with_known_users(location_index fresh);
   [[nodiscard]] bool others_are_in(std::uint16_t threads, const thread_record& of) const;
+  [[nodiscard]] std::uint16_t users_met_by(upcoming next, const thread_record& of) const;
   [[nodiscard]] bool may_meet_others(upcoming next, const thread_record& of) const;
-  [[nodiscard]] bool stays_deferred(const thread_record& of);
   [[nodiscard]] bool is_in(const std::vector<std::uint64_t>& list, location_index where) const;
+  // dead_ends.cpp
+  [[nodiscard]] std::uint16_t helpers_if_deferred(const thread_record& of);
+  [[nodiscard]] std::uint16_t helpers_of(const thread_record& of);
+  [[nodiscard]] waits_for_steps list_waits(bool always);
+  [[nodiscard]] bool some_stay_deferred(const waits_for_steps& of) const;
   // notified.cpp
   [[nodiscard]] read_before last_read_of(location_index word);
   [[nodiscard]] bool has_to_be_woken(const read_before& sleeper) const;
@@ -480,6 +499,8 @@ class execution : private execution_state {
   unsigned guarded(Choose choose_one, std::source_location where);
   void switch_out();
   void check_room(location_index to);
+  std::uint64_t exchange_now(location_index on, const change& by, std::memory_order order,
+                             bool releases, std::source_location where);
   std::uint64_t load_now(location_index from, std::memory_order order, std::source_location where);
   bool compare_exchange_now(location_index on, std::uint64_t& expected, std::uint64_t desired,
                             std::memory_order success, std::memory_order failure, bool weak,

@@ -148,8 +148,18 @@ void execution::store(location_index to, std::uint64_t value, std::memory_order 
 
 std::uint64_t execution::exchange_by(location_index on, const change& by, std::memory_order order,
                                      std::source_location where) {
+  return exchange_now(on, by, order, false, where);
+}
+
+std::uint64_t execution::release_by(location_index on, const change& by, std::memory_order order,
+                                    std::source_location where) {
+  return exchange_now(on, by, order, true, where);
+}
+
+std::uint64_t execution::exchange_now(location_index on, const change& by, std::memory_order order,
+                                      bool releases, std::source_location where) {
   order = order_at(order, 0, where);
-  step_point({.does = upcoming::changes, .where = on});
+  step_point({.does = upcoming::changes, .where = on, .releases = releases});
   check_alive(on, where);
   note_attempt(on);
   note_read_within(on);

@@ -9,7 +9,8 @@
 // take the older message; so is a read of a word that no other thread will write (decision 0082).
 // If its operation is another read, there are two cases, and no third one: the thread runs and
 // reads a message that exists, or it is deferred and reads a message that does not exist yet. So a
-// graph is reached along one path. A path on which no new message comes ends.
+// graph is reached along one path. A path ends as soon as it is clear that no new message will come
+// (decision 0096).
 //
 // Sleeping looks at the newest message, and wakes meet the sleepers that are there, so their order
 // among themselves and among the writes counts: these operations are deferred until another such
@@ -93,9 +94,6 @@ std::optional<option> execution::pick_reduced() {
     });
     return choose_option();
   }
-  for (const thread_record& each : std::span{threads_}.first(count_)) {
-    if (stays_deferred(each)) return std::nullopt;
-  }
   awake_.clear();
   for (const option& each : options_) {
     thread_record& thread = threads_[each.thread];
@@ -106,7 +104,9 @@ std::optional<option> execution::pick_reduced() {
   std::ranges::sort(awake_);
   awake_.erase(std::ranges::unique(awake_).begin(), awake_.end());
   if (awake_.front().first == 0) awake_.resize(1);
-  // Each thread in turn runs, and defers those before it.
+  waits_for_steps waits = list_waits(awake_.size() > 1);
+  if (some_stay_deferred(waits)) return std::nullopt;
+  // Each thread in turn runs, and defers those before it, as long as these may run in the end.
   std::swap(options_, all_options_);
   options_.clear();
   std::uint16_t before = 0;
@@ -119,7 +119,12 @@ std::optional<option> execution::pick_reduced() {
       options_.push_back(each);
     }
     before = static_cast<std::uint16_t>(before | 1U << which);
+    if (which == awake_.back().second) break;
+    waits.deferred |= before;
+    waits.helpers[which] = helpers_if_deferred(threads_[which]);
+    if (some_stay_deferred(waits)) break;
   }
+  if (options_.empty()) return std::nullopt;
   return choose_option();
 }
 

@@ -36,6 +36,7 @@ struct pending {
   upcoming does = upcoming::alone;
   location_index where = 0;
   const void* address = nullptr;  ///< the place of the word at which it sleeps or wakes
+  bool releases = false;          ///< the word, which the thread owns
 };
 
 /// How a step uses the threads that sleep at an address.
@@ -84,6 +85,16 @@ struct deferral {
   bool awaits = false;
   /// For each word that the operation reads, how many messages are not new.
   std::array<message_index, max_looks> known{};
+};
+
+inline constexpr std::uint16_t all_threads = (1U << max_threads) - 1;
+
+/// Which threads wait for steps of others, as sets of threads.
+struct waits_for_steps {
+  std::uint16_t alive = 0;
+  std::uint16_t deferred = 0;  ///< and could run otherwise
+  /// For each thread its helpers, of which one has to make a step first; all, if it waits for none.
+  std::array<std::uint16_t, max_threads> helpers{};
 };
 
 /// The facts that the search has learned about the client. Independence needs knowledge of all that

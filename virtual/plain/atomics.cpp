@@ -72,6 +72,12 @@ part word_of(const site& call) {
   return found;
 }
 
+part word_to_change(const site& call) {
+  const part found = word_of(call);
+  worker::mine().locks.note_other_change(call.at - found.shift);
+  return found;
+}
+
 [[gnu::noinline]] wide load(const site& call, std::memory_order order) {
   const part at = word_of(call);
   worker::mine().loop().look(call.pc, call.at, call.where);
@@ -81,7 +87,7 @@ part word_of(const site& call) {
 }
 
 [[gnu::noinline]] void store(const site& call, wide value, std::memory_order order) {
-  const part at = word_of(call);
+  const part at = word_to_change(call);
   worker::mine().loop().act();
   if (at.unit == call.size) {
     now().store(at.word, encode(value, at.unit), order, call.where);
@@ -181,7 +187,7 @@ bool exchange_part(const site& call, const part& at, wide& expected, wide desire
 [[gnu::noinline]] bool compare_exchange(const site& call, wide& expected, wide desired,
                                         std::memory_order success, std::memory_order failure,
                                         bool weak) {
-  const part at = word_of(call);
+  const part at = word_to_change(call);
   spins& loop = worker::mine().loop();
   loop.note_operands(encode(expected, call.size), encode(desired, call.size));
   loop.look(call.pc, call.at, call.where);
@@ -253,7 +259,7 @@ template <class T>
     return found;
   }
   const site call = site_of(address, pc, operation::change, order);
-  const part_change by{word_of(call), sizeof(T), operand, apply};
+  const part_change by{word_to_change(call), sizeof(T), operand, apply};
   clear_dead_stack();  // removes what the search for the word has left
   return static_cast<T>(change(call, by, order_of(order)));
 }
@@ -404,7 +410,8 @@ void __wrap___atomic_exchange(std::size_t size, volatile void* address, const vo
   }
   const site call = site_of_object(address, size, LOCKYARD_PC, operation::change, order);
   const wide desired = object_at(from, size, LOCKYARD_PC);
-  const part_change by{word_of(call), call.size, desired, [](wide, wide next) { return next; }};
+  const part_change by{word_to_change(call), call.size, desired,
+                       [](wide, wide next) { return next; }};
   clear_dead_stack();
   put_object(to, change(call, by, order_of(order)), size, LOCKYARD_PC);
 }

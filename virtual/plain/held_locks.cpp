@@ -18,6 +18,14 @@ std::uint64_t number_of_owner(lock_form form, std::uint64_t value) {
 
 }  // namespace
 
+void held_locks::note(const void* lock, lock_form form, model::location_index word,
+                      const void* pc) {
+  const taken by{form, word, pc};
+  const bool is_first = all_.insert_or_assign(reinterpret_cast<std::uintptr_t>(lock), by).second;
+  // Its first value, and what the thread has made of it.
+  if (is_first && now().messages_of(word) > 2) now().note_unordered();
+}
+
 std::string held_locks::owner_of(lock_form form, std::uint64_t value) {
   const std::uint64_t number = number_of_owner(form, value);
   return number == 0 ? "a reader" : "T" + std::to_string(number - 1);

@@ -24,8 +24,11 @@ class held_locks {
  public:
   void reset() { all_.clear(); }
   /// The running thread has taken a lock by the call at `pc`.
-  void note(const void* lock, lock_form form, model::location_index word, const void* pc) {
-    all_[reinterpret_cast<std::uintptr_t>(lock)] = {form, word, pc};
+  void note(const void* lock, lock_form form, model::location_index word, const void* pc);
+  /// The code changes a word itself. If it is a lock's, the change may come between the thread that
+  /// takes the lock and its release, which so has no place of its own.
+  void note_other_change(std::uintptr_t at) const {
+    if (all_.contains(at)) model::execution::current()->note_unordered();
   }
   /// Fails if the word at the address is a lock that a thread holds. All uses of memory that ends
   /// come before the end, so the newest value is the lock's in every order of steps.

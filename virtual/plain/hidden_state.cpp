@@ -190,8 +190,11 @@ bool asks_for_locks(const ElfW(Dyn) * dynamic) {
   const auto names = undefined_names(tables{dynamic});
   return !names || std::ranges::any_of(*names, [](std::string_view each) {
     return is_in(
-        "__wrap_pthread_mutex_trylock __wrap_pthread_rwlock_tryrdlock "
-        "__wrap_pthread_rwlock_trywrlock __wrap_pthread_spin_trylock",
+        "__wrap_pthread_mutex_trylock __wrap_pthread_mutex_timedlock "
+        "__wrap_pthread_mutex_clocklock __wrap_pthread_rwlock_tryrdlock "
+        "__wrap_pthread_rwlock_timedrdlock __wrap_pthread_rwlock_clockrdlock "
+        "__wrap_pthread_rwlock_trywrlock __wrap_pthread_rwlock_timedwrlock "
+        "__wrap_pthread_rwlock_clockwrlock __wrap_pthread_spin_trylock",
         each);
   });
 }

@@ -45,6 +45,7 @@ struct known_names {
   std::map<std::pair<std::string, std::size_t>, members> types;
   const members* current = nullptr;
   std::string held;  ///< the type of what a thread keeps while it holds the lock
+  bool has_longer_ends = true;
 };
 
 known_names& known() {
@@ -151,6 +152,11 @@ account read_names(const std::string& path, std::uintptr_t base) {
     words >> kind;
     if (kind == "instrumented" || kind == "silent") {
       found = kind == "silent" ? account::partial : account::complete;
+      all.has_longer_ends = false;
+      continue;
+    }
+    if (kind == "longer") {
+      all.has_longer_ends = true;
       continue;
     }
     if (kind == "local") {
@@ -174,6 +180,10 @@ account read_names(const std::string& path, std::uintptr_t base) {
     }
   }
   return found;
+}
+
+bool has_longer_ends() {
+  return known().has_longer_ends;
 }
 
 void name_object_as(std::string_view entry, const char* held) {

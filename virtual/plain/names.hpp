@@ -18,6 +18,9 @@ enum class account : std::uint8_t { unknown, partial, complete };
 /// Reads the list of a module that was loaded at `base`; without a file there are no names. Returns
 /// what the list says of the code.
 account read_names(const std::string& path, std::uintptr_t base);
+/// Whether some structure ends in an array that may be longer than its type says. True unless the
+/// list says which there are.
+bool has_longer_ends();
 /// Says which lock or client the execution has, and the type of what a thread keeps while it holds
 /// the lock; null if it keeps nothing.
 void name_object_as(std::string_view entry, const char* held);

@@ -228,6 +228,10 @@ bool may_wait_for_data() {
   return loaded().waits_for_data;
 }
 
+bool may_try_locks() {
+  return loaded().asks_for_locks;
+}
+
 bool has_signal_fences() {
   return loaded().has_signal_fences;
 }

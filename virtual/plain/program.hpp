@@ -80,6 +80,9 @@ bool is_of_module(std::uintptr_t at);
 /// reads, and no attempt tells whether another thread holds a lock.
 bool may_wait_for_data();
 
+/// Whether the module asks whether a lock is free, or waits for it with a time limit.
+bool may_try_locks();
+
 /// Whether the module has fences against signal handlers, which membarrier() makes fences of.
 bool has_signal_fences();
 

@@ -8,12 +8,15 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace lockyard::plain {
 
@@ -100,7 +103,7 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
       .apply = [](std::uint64_t found,
                   std::uint64_t) { return found >= holds_once_more ? found - holds_once_more : 0; },
       .operand = 0};
-  const std::uint64_t held = now().exchange_by(word, release, std::memory_order_release, where);
+  const std::uint64_t held = now().release_by(word, release, std::memory_order_release, where);
   if ((held & 0xff) != me_as_owner()) {
     now().fail(model::verdict::assertion, "unlocks a mutex that the thread does not hold", where);
   }
@@ -110,6 +113,50 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
 }
 
 namespace {
+
+/// What std::lock() takes.
+using mutexes = std::span<pthread_mutex_t* const>;
+
+/// Takes all in one step, once all are free. A real std::lock() holds some of them for a while
+/// before it finds another one held, and gives them back: only an attempt can tell.
+void lock_at_once(mutexes all, const void* pc) {
+  const std::source_location where = place_of(pc);
+  std::vector<location_index> words;
+  for (const pthread_mutex_t* each : all) words.push_back(word_of_system(each, where));
+  now().note_step_on(words);
+  const model::look are_free{
+      .where = words.front(),
+      .order = std::memory_order_acquire,
+      .predicate = &words,
+      .test = [](const void* others, std::uint64_t value) {
+        return value == 0 && std::ranges::all_of(
+                                 *static_cast<const std::vector<location_index>*>(others),
+                                 [](location_index each) { return now().newest_value(each) == 0; });
+      }};
+  const model::change take = model::change::to(me_as_owner());
+  now().await(std::span{&are_free, 1}, std::nullopt, take, where);
+  const one_step with_the_first;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i != 0) now().exchange_by(words[i], take, std::memory_order_acquire, where);
+    note_taken(all[i], words[i], pc);
+    worker::mine().loop().enter(words[i]);
+  }
+}
+
+/// Takes one, tries the others, and begins anew with another one until it has all.
+void lock_in_turns(mutexes all, const void* pc) {
+  for (std::size_t first = 0;;) {
+    lock(all[first], false, pc);
+    std::size_t taken = 1;
+    const auto at = [&](std::size_t number) { return all[(first + number) % all.size()]; };
+    while (taken < all.size() && try_lock(at(taken), pc) == 0) ++taken;
+    if (taken == all.size()) return;
+    const std::size_t held = taken;
+    for (; taken > 0; --taken) unlock(at(taken - 1), place_of(pc));
+    first = (first + held) % all.size();
+    worker::mine().loop().act();  // no caller's state says where the next turn begins
+  }
+}
 
 /// A condition variable has one mutex at a time ([thread.condition.condvar], POSIX).
 void check_mutex(location_index sleeps_on, const pthread_mutex_t* mutex,
@@ -181,6 +228,24 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_trylock(mutex);
   LOCKYARD_NOTE_CALLER;
   return lockyard::plain::try_lock(mutex, LOCKYARD_PC);
+}
+void lockyard_lock_all(void* const* mutexes, std::size_t count) noexcept {
+  using namespace lockyard::plain;
+  std::vector<pthread_mutex_t*> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(static_cast<pthread_mutex_t*>(mutexes[i]));
+  if (!is_active()) {
+    for (pthread_mutex_t* each : all) pthread_mutex_lock(each);
+    return;
+  }
+  LOCKYARD_NOTE_CALLER;
+  if (may_try_locks()) {
+    lock_in_turns(all, LOCKYARD_PC);
+  } else {
+    worker::mine().loop().look_at_lock(LOCKYARD_PC, reinterpret_cast<std::uintptr_t>(all.front()),
+                                       place_of(LOCKYARD_PC));
+    lock_at_once(all, LOCKYARD_PC);
+  }
+  clear_dead_stack();
 }
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   if (!lockyard::plain::is_active()) return pthread_mutex_unlock(mutex);

@@ -92,7 +92,10 @@ int unlock_rwlock(const void* lock, std::source_location where) {
             return found >= has_writer ? found - writer : std::max<std::uint64_t>(found, 1) - 1;
           },
       .operand = me_as_writer()};
-  const std::uint64_t held = now().exchange_by(word, release, std::memory_order_release, where);
+  const bool is_mine = now().newest_value(word) == me_as_writer();
+  const std::uint64_t held =
+      is_mine ? now().release_by(word, release, std::memory_order_release, where)
+              : now().exchange_by(word, release, std::memory_order_release, where);
   if (held == 0 || (held >= has_writer && held != me_as_writer())) {
     now().fail(model::verdict::assertion, "unlocks a lock that the thread does not hold", where);
   }

@@ -95,6 +95,7 @@ unsigned program_threads::create(const routine& what, bool is_detached,
   threads_[index].is_joinable = !is_detached;
   if (is_detached) now().store(threads_[index].ended, detached, std::memory_order_relaxed, where);
   now().store(threads_[index].started, runs, std::memory_order_release, where);
+  now().note_last_write(threads_[index].started);
   return index;
 }
 

@@ -4,6 +4,7 @@
 // library can see: the options are in visible.txt, and the names and the layouts come from GCC's
 // sanitizer and from libstdc++.
 
+#include "names.hpp"
 #include "wrapped.hpp"
 
 #include <cstdint>
@@ -23,8 +24,9 @@ struct type_record {
   [[nodiscard]] bool has_sign() const { return (info & 1U) != 0; }
   [[nodiscard]] std::string name() const { return reinterpret_cast<const char*>(this + 1); }
   /// An array of this length may be the beginning of a longer one, where it is a structure's last
-  /// member: older code has no other form.
+  /// member: older code has no other form. No record says whether it is.
   [[nodiscard]] bool may_be_longer() const {
+    if (!has_longer_ends()) return false;
     const std::string all = name();
     const std::size_t length = all.find('[') + 1;
     return all.compare(length, 2, "0]") == 0 || all.compare(length, 2, "1]") == 0;

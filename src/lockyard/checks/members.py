@@ -5,8 +5,9 @@ One line for each member of a lock or client (`object`: offset, size, name, whos
 (`static`: address, size, name; `thread`: offset, size, name), member of a type, by which
 objects on the heap are named (`type`: the type's size and name; the member's offset, size and
 name), and variable of a function (`local`: the addresses between which the function's code lies;
-offset in its frame, size, name). The first line is `instrumented` if the checker sees each access
-of the module's code, and `silent` if it may not.
+offset in its frame, size, name). The line `longer` says that some structure ends in an array of at
+most one element, which may go on behind the structure. The first line is `instrumented` if the
+checker sees each access of the module's code, and `silent` if it may not.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 INSTRUMENTED = "instrumented"
 SILENT = "silent"
+LONGER = "longer"
 MOST_ELEMENTS = 64
 MOST_DEPTH = 8
 LIBRARIES = ("std", "__gnu_cxx", "__cxxabiv1")
@@ -48,18 +50,18 @@ STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_class_type", UNION)
 
 
 def text(module: Path, entries: Sequence[str]) -> str:
-    """Returns no lines for what the debug information does not describe."""
+    """Returns no names for what the debug information does not describe."""
     with module.open("rb") as file:
         try:
             elf = ELFFile(file)
             if not elf.has_dwarf_info():
-                return ""
+                return f"{LONGER}\n"
             found = _Found(entries)
             for unit in elf.get_dwarf_info().iter_CUs():
                 found.look(unit.get_top_DIE(), ours=False)
             return "".join(f"{line}\n" for line in found.lines)
         except (ELFError, DWARFError):
-            return ""
+            return f"{LONGER}\n"
 
 
 # What every shared object has, from the compiler's and the C library's own files.
@@ -107,6 +109,8 @@ class _Found:
                 self._variable(die, ours=ours)
             elif die.tag in STRUCTURES:
                 self._type(die)
+                if _ends_in_short_array(die) and LONGER not in self.lines:
+                    self.lines.append(LONGER)
                 self.look(die, ours=False)
             elif die.tag in ("DW_TAG_subprogram", "DW_TAG_lexical_block"):
                 self.look(die, ours=False)
@@ -223,6 +227,14 @@ def _members(
             yield from _members(die.get_DIE_from_attribute("DW_AT_type"), offset, name, depth + 1)
     elif prefix and _size(of):
         yield base, _size(of), prefix
+
+
+def _ends_in_short_array(structure: DIE) -> bool:
+    fields = [each for each in structure.iter_children() if each.tag == "DW_TAG_member"]
+    if not fields or "DW_AT_type" not in fields[-1].attributes:
+        return False
+    last = _stripped(fields[-1].get_DIE_from_attribute("DW_AT_type"))
+    return last.tag == "DW_TAG_array_type" and _count(last) <= 1
 
 
 def _is_leaf(die: DIE) -> bool:

@@ -250,14 +250,15 @@ class Build:
         return module
 
     def _key(self, made: Sequence[Compiled], linked: Path | None) -> str:
-        """Hashes what the module is made from: the code, the folders that its lines name, and the
-        files that the flags add."""
+        """Hashes what the module and its list of names are made from: the code, the folders that
+        its lines name, the files that the flags add, and how the list is made."""
         read = [path for each in made for path in dependencies(each.dependencies.read_text())]
         headers = [hashlib.sha256(path.read_bytes()).digest() for path in read]
         code = [each.assembler.read_bytes() for each in made]
         code += [linked.read_bytes()] if linked else []
         flags = "\n".join(self.wanted.flags)
-        return cache.key([self.compiler, flags, self.recipe.wrapped.read_bytes(), *code, *headers])
+        ours = [self.recipe.wrapped.read_bytes(), Path(members.__file__).read_bytes()]
+        return cache.key([self.compiler, flags, *ours, *code, *headers])
 
     def _ran(self, arguments: Sequence[str]) -> Done:
         return run_all([[self.compiler, *arguments]], LIMIT_S)[0]
