@@ -52,6 +52,7 @@ QUICK = {
     "never_given_back.c",
     "nondet_branches.c",
     "polls_in_blocks.c",
+    "reads_to_the_end.c",
     "same_value.c",
     "scoped_locks.cpp",
     "shared_pointer_functions.cpp",

@@ -231,3 +231,35 @@ def test_refuses_what_it_cannot_call(
     assert cause in refused.stderr
     assert "write a client" in refused.stderr
     assert "module.hpp" not in refused.stderr
+
+
+CLIENT = """
+#include <atomic>
+#include <cassert>
+struct client {
+  static constexpr unsigned threads = 2;
+  void thread(unsigned) { count.fetch_sub(1); }
+  void END() { assert(count == -1); }
+  std::atomic<int> count{0};
+};
+"""
+
+
+def test_calls_the_end_of_a_client_finish(tmp_path: Path, environment: dict[str, str]) -> None:
+    client = tmp_path / "client.cpp"
+    client.write_text(CLIENT)
+    finished, refused = (
+        subprocess.run(
+            [COMMAND, "check", "--client", str(client), f"--flags=-DEND={name}"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env=environment,
+        )
+        for name in ("finish", "finally")
+    )
+    assert finished.returncode == 4, finished.stderr
+    assert "on count: -1 (by T0) becomes -2" in finished.stdout
+    assert refused.returncode == 2
+    assert "finally(), which nothing calls: the function is called finish()" in refused.stderr

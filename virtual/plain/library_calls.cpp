@@ -18,10 +18,11 @@ namespace lockyard::plain::library_calls {
 namespace {
 
 /// A call goes through a slot with the function's address (a JUMP_SLOT relocation). The slot gets
-/// the address of a piece of code that notes the call and goes on to the function. It changes no
+/// the address of a piece of code that counts the call and goes on to the function. It changes no
 /// register that has an argument, so it suits functions of every type.
 struct watched {
-  std::uint8_t is_called = 0;
+  std::uint32_t calls = 0;    ///< in all executions
+  std::uint32_t ignored = 0;  ///< as many of these do not count
   unseen what{};
   std::uintptr_t function = 0;
 };
@@ -45,20 +46,20 @@ all_watched& all() {
 constexpr unsigned slot_of_call = R_X86_64_JUMP_SLOT;
 constexpr std::size_t bytes_of_code = 32;
 
-/// movabs $flag, %r11; movb $1, (%r11); movabs $function, %r11; jmp *%r11. The linker's own code
+/// movabs $calls, %r11; addl $1, (%r11); movabs $function, %r11; jmp *%r11. The linker's own code
 /// between a call and the function may change %r11 too.
 void write_code(std::byte* to, watched& of) {
   constexpr std::array<std::uint8_t, 2> load{0x49, 0xbb};
-  constexpr std::array<std::uint8_t, 4> note{0x41, 0xc6, 0x03, 0x01};
+  constexpr std::array<std::uint8_t, 4> count{0x41, 0x83, 0x03, 0x01};
   constexpr std::array<std::uint8_t, 3> jump{0x41, 0xff, 0xe3};
   const auto add = [&to](const void* from, std::size_t bytes) {
     std::memcpy(to, from, bytes);
     to += bytes;
   };
-  const std::uint8_t* const flag = &of.is_called;
+  const std::uint32_t* const calls = &of.calls;
   add(load.data(), load.size());
-  add(&flag, sizeof flag);
-  add(note.data(), note.size());
+  add(&calls, sizeof calls);
+  add(count.data(), count.size());
   add(load.data(), load.size());
   add(&of.function, sizeof of.function);
   add(jump.data(), jump.size());
@@ -153,19 +154,27 @@ bool watch(const link_map& module, std::string_view name, unseen what) {
 }
 
 void ignore() {
-  for (watched& each : all().functions) each.is_called = 0;
+  for (watched& each : all().functions) each.ignored = each.calls;
 }
 
 void count() {
   for (watched& each : all().functions) {
-    if (each.is_called != 0) all().were_made[static_cast<std::size_t>(each.what)] = true;
-    each.is_called = 0;
+    if (each.calls != each.ignored) all().were_made[static_cast<std::size_t>(each.what)] = true;
+    each.ignored = each.calls;
   }
 }
 
 void begin_execution() {
   ignore();
   all().were_made = {};
+}
+
+std::uint32_t made_so_far(unseen what) {
+  std::uint32_t made = 0;
+  for (const watched& each : std::span{all().functions}.first(all().count)) {
+    if (each.what == what) made += each.calls;
+  }
+  return made;
 }
 
 bool were_made(unseen what) {

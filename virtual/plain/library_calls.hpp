@@ -7,6 +7,7 @@
 
 #include <link.h>
 
+#include <cstdint>
 #include <string_view>
 
 namespace lockyard::plain::library_calls {
@@ -26,6 +27,8 @@ void ignore();
 void count();
 void begin_execution();
 
+/// The number of such calls in all executions, by all threads.
+std::uint32_t made_so_far(unseen what);
 /// Whether such a call was made in this execution.
 bool were_made(unseen what);
 

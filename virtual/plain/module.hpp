@@ -181,6 +181,9 @@ consteval entry entry_of_client(const char* name) {
       requires {
         { Client::threads } -> std::convertible_to<unsigned>;
       }, "it lacks the constant threads");
+  static_assert(
+      has_finish<Client> || !requires(Client& client) { client.finally(); },
+      "it has finally(), which nothing calls: the function is called finish()");
   entry made = entry_of<Client>(name);
   made.threads = Client::threads;
   made.thread = [](void* at, unsigned index) { static_cast<Client*>(at)->thread(index); };

@@ -239,6 +239,13 @@ std::string text_of_value(std::uint64_t value, std::size_t size) {
       return "&" + name + (flags == 0 ? "" : " | " + std::to_string(flags));
     }
   }
+  // Nothing says whether the word has a sign; a number just below 0 is more likely than its
+  // complement.
+  constexpr std::uint64_t least_negative = 1024;
+  const std::uint64_t most = ~std::uint64_t{0} >> 8 * (word - size);
+  if (size >= sizeof(int) && value > most - least_negative) {
+    return "-" + std::to_string(most - value + 1);
+  }
   return std::to_string(value);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spins.hpp"
 
+#include "library_calls.hpp"
 #include "program.hpp"
 
 #include <model/hash.hpp>
@@ -47,7 +48,13 @@ void forget_spins() {
   all_spins().lines.clear();
 }
 
+void spins::note_calls() {
+  const std::uint32_t calls = library_calls::made_so_far(library_calls::unseen::state);
+  if (std::exchange(calls_, calls) != calls) act();
+}
+
 void spins::reset() {
+  calls_ = library_calls::made_so_far(library_calls::unseen::state);
   looks_.clear();
   failures_.clear();
   done_ = {};
@@ -123,6 +130,7 @@ void spins::note_plain_use(std::uintptr_t at, std::size_t size, access_kind how)
 [[gnu::noinline]] bool spins::waits_for_nothing(const void* from, std::uintptr_t at, look_kind what,
                                                 std::source_location where) {
   const std::uint64_t state = std::exchange(caller_, unknown);
+  note_calls();
   const std::uint64_t bytes = changed_bytes();
   execution& now = *execution::current();
   const last_look next{.from = from,
@@ -328,6 +336,7 @@ void spins::rewrite(std::uintptr_t at, std::size_t size) {
 }
 
 spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand) {
+  note_calls();
   const bool is_repeated = futile_.from == from && futile_.at == at && futile_.operand == operand;
   execution& now = *execution::current();
   if (!is_repeated || is_compared()) {

@@ -157,6 +157,9 @@ class spins {
   [[nodiscard]] bool ends_turn(const past_attempt& next);
   [[nodiscard]] bool list_turn(std::size_t begin);
   enum class look_kind : std::uint8_t { at_word, at_lock };
+  /// A function of a library that the checker does not know, and that may have a state, may do
+  /// something else in the next turn.
+  void note_calls();
   void note_pause();
   [[nodiscard]] bool is_compared() const;
   [[nodiscard]] bool waits_for_nothing(const void* from, std::uintptr_t at, look_kind what,
@@ -178,6 +181,7 @@ class spins {
   std::vector<last_look> looks_;
   std::vector<last_look> failures_;  ///< for no reason, of compare-exchanges
   deeds done_;
+  std::uint32_t calls_ = 0;  ///< so many calls there were of such functions
   std::uint64_t caller_ = unknown;
   std::vector<plain_use> plain_uses_;
   model::rewritten_memory rewritten_;         ///< since the thread acted, as all other states here
