@@ -80,9 +80,12 @@ def test_a_blocked_holder_is_the_cause(
     waits = waits_by(records, "account", "cause", "system_call", "waiter", "holder")
     total = sum(waits.values())
     blocked = {key: count for key, count in waits.items() if key[0] == "holder blocked"}
-    assert set(blocked) == {("holder blocked", call, "want_account", holder)}, waits
-    # On a busy machine, a holder whose call is over also waits for a processor.
-    assert sum(blocked.values()) >= 0.25 * total, waits
+    assert {(waiter, held) for _, _, waiter, held in blocked} == {("want_account", holder)}, waits
+    # On a busy machine, a holder whose call is over also waits for a processor, and one that has
+    # just been woken is still in the call in which it waited for the mutex.
+    expected = blocked.get(("holder blocked", call, "want_account", holder), 0)
+    assert expected >= 0.75 * sum(blocked.values()), waits
+    assert expected >= 0.25 * total, waits
     assert f"of account in {holder}" in shown.stderr.splitlines()[0]
 
 
