@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace lockyard::plain {
 
@@ -114,15 +114,18 @@ int unlock(pthread_mutex_t* mutex, std::source_location where) {
 
 namespace {
 
-/// What std::lock() takes.
+/// What std::lock() takes. Where an execution ends in the middle, nothing gives memory back.
 using mutexes = std::span<pthread_mutex_t* const>;
+constexpr std::size_t most_mutexes = 4;
 
 /// Takes all in one step, once all are free. A real std::lock() holds some of them for a while
 /// before it finds another one held, and gives them back: only an attempt can tell.
 void lock_at_once(mutexes all, const void* pc) {
   const std::source_location where = place_of(pc);
-  std::vector<location_index> words;
-  for (const pthread_mutex_t* each : all) words.push_back(word_of_system(each, where));
+  std::array<location_index, most_mutexes> memory{};
+  const std::span words = std::span{memory}.first(all.size());
+  std::ranges::transform(all, words.begin(),
+                         [&](const pthread_mutex_t* each) { return word_of_system(each, where); });
   now().note_step_on(words);
   const model::look are_free{
       .where = words.front(),
@@ -130,7 +133,7 @@ void lock_at_once(mutexes all, const void* pc) {
       .predicate = &words,
       .test = [](const void* others, std::uint64_t value) {
         return value == 0 && std::ranges::all_of(
-                                 *static_cast<const std::vector<location_index>*>(others),
+                                 *static_cast<const std::span<location_index>*>(others),
                                  [](location_index each) { return now().newest_value(each) == 0; });
       }};
   const model::change take = model::change::to(me_as_owner());
@@ -231,8 +234,9 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
 }
 void lockyard_lock_all(void* const* mutexes, std::size_t count) noexcept {
   using namespace lockyard::plain;
-  std::vector<pthread_mutex_t*> all;
-  for (std::size_t i = 0; i < count; ++i) all.push_back(static_cast<pthread_mutex_t*>(mutexes[i]));
+  std::array<pthread_mutex_t*, most_mutexes> memory{};
+  const std::span all = std::span{memory}.first(count);
+  for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<pthread_mutex_t*>(mutexes[i]);
   if (!is_active()) {
     for (pthread_mutex_t* each : all) pthread_mutex_lock(each);
     return;
