@@ -106,9 +106,10 @@ void write_order(const ring& of) {
   publish(to->head, block_kind::event);
 }
 
-/// Returns the error for one of the threads that have seen the ring, and 0 for the others.
-int consequence(bool checks, u64 ring) {
-  if (guarding == guard_mode::abort) {
+/// Returns the error for one of the threads that have seen the ring, and 0 for the others. Only the
+/// thread that has written the report ends the process: another one could end it before that.
+int consequence(bool checks, u64 ring, bool wrote) {
+  if (guarding == guard_mode::abort && wrote) {
     kernel(__NR_tgkill, getpid(), static_cast<long>(own_tid()), SIGABRT);
   }
   const bool gets_error =
@@ -184,15 +185,15 @@ static int guard_wait(thread_block& own, const void* site, u64 begin_ticks, bool
   // An owner may have left in between. A thread that is in the same wait as before has not.
   if (!(follow(own) == seen)) return 0;
   if (seen.count == 1) {
-    if (is_first(event_kind::self_deadlock, reinterpret_cast<u64>(site))) {
-      write_ring(seen, event_kind::self_deadlock, begin_ticks);
-    }
-    return consequence(checks, begin_ticks);
+    const bool writes = is_first(event_kind::self_deadlock, reinterpret_cast<u64>(site));
+    if (writes) write_ring(seen, event_kind::self_deadlock, begin_ticks);
+    return consequence(checks, begin_ticks, writes);
   }
   u64 place = 0;
   for (u32 i = 0; i < seen.count; ++i) place += seen.links[i].since ^ seen.links[i].object;
-  if (is_first(event_kind::deadlock, place)) write_ring(seen, event_kind::deadlock, begin_ticks);
-  return consequence(checks, place);
+  const bool writes = is_first(event_kind::deadlock, place);
+  if (writes) write_ring(seen, event_kind::deadlock, begin_ticks);
+  return consequence(checks, place, writes);
 }
 
 int guard_wait(pthread_mutex_t* m, thread_block& own, const void* site, u64 begin_ticks) {
