@@ -11,6 +11,7 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace lockyard::model {
@@ -20,6 +21,7 @@ namespace {
 /// Addresses lie between these; a higher number has more than an address in it.
 constexpr std::uint64_t least_address = 1U << 16U;
 constexpr unsigned bits_of_address = 48;
+constexpr int most_bits_below = 16;
 
 /// Objects that have addresses of their own, besides the stacks of threads.
 constexpr std::uint64_t client_object = max_threads;
@@ -71,23 +73,39 @@ std::uint64_t equal_futures::renamed(std::uint64_t value) {
   if (value >= first_deadline && value - first_deadline < of_.deadlines_.size()) {
     return name_of_deadline(value);
   }
-  if (value == reinterpret_cast<std::uintptr_t>(&of_)) return 0;  // wherever a call has left it
-  if (value < least_address || value >> bits_of_address != 0) return value;
+  if (value < least_address) return value;
+  if (value >> bits_of_address == 0) return name_of_address(value).value_or(value);
+  // A word may hold an address shifted left, with bits of its own below it.
+  const int shift =
+      std::countl_zero(reinterpret_cast<std::uintptr_t>(of_.client_memory_.begin)) -
+      std::countl_zero(value);
+  if (shift <= 0 || shift > most_bits_below) return value;
+  const auto name = name_of_address(value >> static_cast<unsigned>(shift));
+  if (!name) return value;
+  const std::uint64_t below = value & ((std::uint64_t{1} << static_cast<unsigned>(shift)) - 1);
+  return name_of(*name, below << most_bits_below | static_cast<unsigned>(shift));
+}
+
+/// Nothing if what lies there is in the same place for each worker.
+std::optional<std::uint64_t> equal_futures::name_of_address(std::uint64_t value) const {
   const auto is_within = [&](const void* begin, std::size_t size) {
     const auto from = reinterpret_cast<std::uintptr_t>(begin);
     return value >= from && value - from < size;
   };
+  // A call of the checker has left it there.
+  if (is_within(&of_, sizeof of_)) return 0;
+  if (is_within(of_.frames_below_.begin, of_.frames_below_.size)) return 0;
   if (const auto spot = of_.stacks_.find(value)) return name_of(spot->stack, spot->from_top);
-  if (is_within(of_.client_memory_.begin, of_.client_memory_.size)) {
+  if (is_within(of_.client_memory_.begin, with_room(of_.client_memory_.size))) {
     return name_of(client_object,
                    value - reinterpret_cast<std::uintptr_t>(of_.client_memory_.begin));
   }
   for (const room_for_state& each : of_.rooms_) {
-    if (!each.is_taken || !is_within(each.begin, each.kind->size)) continue;
+    if (!each.is_taken || !is_within(each.begin, with_room(each.kind->size))) continue;
     return name_of(name_of(reinterpret_cast<std::uintptr_t>(each.kind->type), each.owner),
                    value - reinterpret_cast<std::uintptr_t>(each.begin));
   }
-  return value;
+  return std::nullopt;
 }
 
 std::uint64_t equal_futures::name_of_deadline(std::size_t which) {

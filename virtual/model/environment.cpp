@@ -191,10 +191,11 @@ void* execution::memory_for(const kind_of_state& kind, std::size_t owner) {
     std::memset(each.begin, 0, kind.size);
     return each.begin;
   }
-  std::size_t room = kind.size + kind.alignment;
+  const std::size_t alignment = std::max(kind.alignment, alignment_of_room);
+  std::size_t room = with_room(kind.size) + alignment;
   auto memory = std::make_unique<std::byte[]>(room);
   void* begin = memory.get();
-  std::align(kind.alignment, kind.size, begin, room);
+  std::align(alignment, kind.size, begin, room);
   rooms_.push_back({.kind = &kind,
                     .owner = owner,
                     .memory = std::move(memory),

@@ -38,6 +38,7 @@ class equal_futures {
 
  private:
   [[nodiscard]] std::uint64_t renamed(std::uint64_t value);
+  [[nodiscard]] std::optional<std::uint64_t> name_of_address(std::uint64_t value) const;
   [[nodiscard]] bool is_elsewhere(const place& lies);
   [[nodiscard]] std::uint64_t name_of_deadline(std::size_t which);
   void mix_bytes(hash128& all, const std::byte* from, std::size_t count);

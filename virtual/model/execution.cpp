@@ -3,7 +3,10 @@
 
 #include "events.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <cfenv>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -19,8 +22,6 @@ thread_local execution* running_execution = nullptr;
 
 /// The part of a stack that clients seldom go beyond.
 constexpr std::size_t bytes_cleared = 8192;
-
-constexpr std::size_t alignment_of_room = 256;
 
 /// The memory of the clients that this thread of the checker makes.
 struct client_room {
@@ -56,7 +57,7 @@ void* client::operator new(std::size_t size, std::align_val_t alignment) {
   }
   if (room.room < size) {
     std::free(std::exchange(room.memory, nullptr));
-    room.room = (size + alignment_of_room - 1) / alignment_of_room * alignment_of_room;
+    room.room = with_room(size);
     room.memory = std::aligned_alloc(alignment_of_room, room.room);
     if (room.memory == nullptr) throw std::bad_alloc{};
   }
@@ -79,8 +80,22 @@ execution*& execution::current() noexcept {
   return running_execution;
 }
 
+/// Returns where the calling thread's stack ends, or nothing if the system does not tell.
+static const std::byte* end_of_own_stack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
+  void* end = nullptr;
+  std::size_t size = 0;
+  pthread_attr_getstack(&attributes, &end, &size);
+  pthread_attr_destroy(&attributes);
+  return static_cast<const std::byte*>(end);
+}
+
 execution::execution(const settings& chosen) {
   settings_ = chosen;
+  const auto* const from = end_of_own_stack();
+  const auto* const end = static_cast<const std::byte*>(__builtin_frame_address(0));
+  if (from != nullptr) frames_below_ = {.begin = from, .size = static_cast<std::size_t>(end - from)};
 }
 
 bool execution::run(const std::function<std::unique_ptr<client>()>& make, choices& by,
@@ -239,6 +254,7 @@ void execution::start(thread_index thread) {
     // The rests of other executions would lie in unused parts of frames.
     std::memset(stacks_.top(thread) - bytes_cleared, 0, bytes_cleared);
   }
+  std::feclearexcept(FE_ALL_EXCEPT);  // the new stack has a copy of these flags
   threads_[thread].context =
       context::make_fcontext(stacks_.top(thread), fiber_stacks::bytes, &execution::enter);
   resume(thread);

@@ -128,6 +128,7 @@ class execution_state : protected progress_so_far {
   std::vector<room_for_state> rooms_;
   std::vector<std::pair<std::uint8_t, message_index>> candidates_;
   stretch client_memory_;  ///< nothing if it is another one in each execution
+  stretch frames_below_;   ///< where the checker runs executions, if the system tells
   bool forgets_past_ = false;
   const conflicts* conflicts_ = nullptr;
   std::optional<conflicts> learned_;
