@@ -76,9 +76,8 @@ std::uint64_t equal_futures::renamed(std::uint64_t value) {
   if (value < least_address) return value;
   if (value >> bits_of_address == 0) return name_of_address(value).value_or(value);
   // A word may hold an address shifted left, with bits of its own below it.
-  const int shift =
-      std::countl_zero(reinterpret_cast<std::uintptr_t>(of_.client_memory_.begin)) -
-      std::countl_zero(value);
+  const int shift = std::countl_zero(reinterpret_cast<std::uintptr_t>(of_.client_memory_.begin)) -
+                    std::countl_zero(value);
   if (shift <= 0 || shift > most_bits_below) return value;
   const auto name = name_of_address(value >> static_cast<unsigned>(shift));
   if (!name) return value;

@@ -95,7 +95,8 @@ execution::execution(const settings& chosen) {
   settings_ = chosen;
   const auto* const from = end_of_own_stack();
   const auto* const end = static_cast<const std::byte*>(__builtin_frame_address(0));
-  if (from != nullptr) frames_below_ = {.begin = from, .size = static_cast<std::size_t>(end - from)};
+  if (from != nullptr)
+    frames_below_ = {.begin = from, .size = static_cast<std::size_t>(end - from)};
 }
 
 bool execution::run(const std::function<std::unique_ptr<client>()>& make, choices& by,

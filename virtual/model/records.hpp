@@ -182,8 +182,9 @@ struct state_entry {
 };
 
 /// Memory for a state, which the next execution uses for the same one.
-/// Objects in whose memory addresses are named begin at multiples of this, and so have some room behind
-/// them: where code has overwritten the lowest byte of an address, the rest still lies there.
+/// Objects in whose memory addresses are named begin at multiples of this, and so have some room
+/// behind them: where code has overwritten the lowest byte of an address, the rest still lies
+/// there.
 inline constexpr std::size_t alignment_of_room = 256;
 constexpr std::size_t with_room(std::size_t size) {
   return (size + alignment_of_room - 1) / alignment_of_room * alignment_of_room;

@@ -286,5 +286,15 @@ TEST(EqualFutures, make_the_search_of_two_acquisitions_smaller) {
   }
 }
 
+TEST(EqualFutures, are_the_same_for_each_worker) {
+  const checker::checked_client& of = *checker::find_client("mutex_hands_on");
+  const settings how = unbounded(of.how);
+  const found alone = explore(of.make(of.size), {.how = how, .workers = 1});
+  const found both = explore(of.make(of.size), {.how = how, .workers = 2});
+  EXPECT_TRUE(alone.passed() && both.passed());
+  // Two workers begin in different orders, so they find a few more.
+  EXPECT_LT(both.states, alone.states * 5 / 4);
+}
+
 }  // namespace
 }  // namespace lockyard::model::testing
