@@ -26,11 +26,13 @@ void use_list(std::memory_order order, std::source_location where) {
   now().exchange_by(word_of_system(&list_of_exit_calls, where), next, order, where);
 }
 
-/// The streams of the C++ library belong to the checker too.
-bool ends_streams(void (*run)(void*)) {
+/// Whether it is a function of the C++ library, such as a destructor. What it frees stays freed in
+/// the next execution, which begins with the same static objects; and the streams belong to the
+/// checker too.
+bool is_of_library(void (*run)(void*)) {
   Dl_info found{};
-  return dladdr(reinterpret_cast<const void*>(run), &found) != 0 && found.dli_sname != nullptr &&
-         std::string_view{found.dli_sname}.starts_with("_ZNSt8ios_base4InitD");
+  return dladdr(reinterpret_cast<const void*>(run), &found) != 0 && found.dli_fname != nullptr &&
+         std::string_view{found.dli_fname}.find("libstdc++.so") != std::string_view::npos;
 }
 
 void check_program(const char* name, std::source_location where) {
@@ -76,7 +78,7 @@ void exit_calls::forget_initial() {
 
 void exit_calls::add(void (*run)(void*), void* argument, const void* pc) {
   if (!is_active()) {
-    if (!ends_streams(run)) initial().push_back({run, argument});
+    if (!is_of_library(run)) initial().push_back({run, argument});
     return;
   }
   worker& mine = worker::mine();
