@@ -26,7 +26,7 @@ EVERY_S = 10.0  # between two lines
 
 @contextmanager
 def shown_progress(session: Session) -> Iterator[None]:
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     if not console.is_terminal:
         session.on_progress = lines_of(say)
         yield

@@ -223,5 +223,7 @@ def _shown_reading(paths: Sequence[Path]) -> Iterator[None]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(f"reading {' and '.join(str(path) for path in paths)}"):
+    with Console(stderr=True, emoji=False).status(
+        f"reading {' and '.join(str(path) for path in paths)}"
+    ):
         yield

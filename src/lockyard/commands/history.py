@@ -126,5 +126,5 @@ def _shown_reading() -> Iterator[Callable[[Path], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("looking for new records") as status:
+    with Console(stderr=True, emoji=False).status("looking for new records") as status:
         yield lambda path: status.update(f"reading {path}")

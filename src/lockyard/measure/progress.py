@@ -24,7 +24,7 @@ UNKNOWN_RUN_S = 0.1
 @contextmanager
 def bar(title: str, done: ProgressColumn, total: float | None) -> Iterator[tuple[Progress, TaskID]]:
     """Shows a bar with one task, its title before the bar and `done` after the bar."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -106,7 +106,7 @@ def _advice(sentences: Sequence[Any], records: Records) -> Iterator[Block]:
 
 
 def _tables(records: Records) -> Section:
-    console = Console(width=PIPE_WIDTH)
+    console = Console(width=PIPE_WIDTH, emoji=False)
     setting = Setting(records.catalog, records.against, console, records.processors)
     found: list[Table | Remark] = converted(
         [

@@ -54,4 +54,4 @@ def _table(table: RichTable, title: str) -> Table:
 def _plain(cell: Any) -> str:
     if isinstance(cell, Text):
         return cell.plain
-    return Text.from_markup(str(cell)).plain if isinstance(cell, str) else str(cell)
+    return Text.from_markup(str(cell), emoji=False).plain if isinstance(cell, str) else str(cell)

@@ -25,8 +25,8 @@ def stdout_console(pipe_width: int = PIPE_WIDTH) -> Console:
     """Returns a console with colours only on a terminal without NO_COLOR, and with this width in a
     pipe."""
     if sys.stdout.isatty():
-        return Console()
-    return Console(width=pipe_width)
+        return Console(emoji=False)
+    return Console(width=pipe_width, emoji=False)
 
 
 def titled_table(title: str) -> Table:
@@ -48,7 +48,7 @@ def fitted(
 ) -> tuple[Table, Sequence[T]]:
     """Builds a table with the columns that fit into the width, and returns both. `least` names the
     columns to drop next, or none if the rest must stay."""
-    unlimited = Console(width=PIPE_WIDTH)
+    unlimited = Console(width=PIPE_WIDTH, emoji=False)
     shown = columns
     while True:
         table = table_of(shown)
