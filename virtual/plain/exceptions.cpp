@@ -52,6 +52,11 @@ auto with_own(const Call& call) {
 
 namespace {
 
+/// Whether a handler of all exceptions has caught a call of pthread_exit().
+bool is_no_exception() {
+  return mine().caught != nullptr && with_own([] { return std::current_exception(); }) == nullptr;
+}
+
 /// An exception whose destructor is the module's code.
 void note_exception(const std::type_info* type, void (*destroy)(void*)) {
   if (!is_active() || destroy == nullptr || !may_share_exceptions()) return;
@@ -97,9 +102,14 @@ void* __wrap___cxa_init_primary_exception(void* object, std::type_info* type,
 void __wrap___cxa_rethrow() {
   if (is_active()) {
     using namespace lockyard::plain;
+    const bool is_exit = is_no_exception();
     of_system() = mine();
     // The library moves the exception from the handled ones to those that fly, or its count.
-    ++mine().uncaught;
+    if (is_exit) {
+      mine().caught = nullptr;
+    } else {
+      ++mine().uncaught;
+    }
   }
   abi::__cxa_rethrow();
 }

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <mutex>
 #include <utility>
 
@@ -207,11 +208,17 @@ void thread_storage::at_end(const end_call& wanted) {
 void thread_storage::end(const std::vector<void (*)(void*)>& keys) {
   end_variables();
   if (!values.empty()) use_keys({});
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto value = values.find(first_key + static_cast<pthread_key_t>(i));
-    if (value == values.end() || value->second == nullptr || keys[i] == nullptr) continue;
-    void* const object = std::exchange(value->second, nullptr);
-    keys[i](object);
+  // A destructor may set values again.
+  bool has_values = !values.empty();
+  for (unsigned turn = 0; has_values && turn < PTHREAD_DESTRUCTOR_ITERATIONS; ++turn) {
+    has_values = false;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto value = values.find(first_key + static_cast<pthread_key_t>(i));
+      if (value == values.end() || value->second == nullptr || keys[i] == nullptr) continue;
+      void* const object = std::exchange(value->second, nullptr);
+      keys[i](object);
+      has_values = true;
+    }
   }
 }
 

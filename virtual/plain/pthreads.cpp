@@ -297,10 +297,10 @@ void __wrap__ZNSt18condition_variableC2Ev(std::condition_variable* self) {
   lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
   ::new (self) std::condition_variable;
 }
-/// The library's destructor would change the memory of a condition variable that threads may still
-/// leave ([thread.condition.condvar]); nothing else of it is to be seen.
+/// Threads that have been notified may still leave it ([thread.condition.condvar]).
 void __wrap__ZNSt18condition_variableD1Ev(std::condition_variable* self) {
-  if (!lockyard::plain::is_active()) self->~condition_variable();
+  if (!lockyard::plain::is_active()) return self->~condition_variable();
+  lockyard::plain::end_of_system_object(self->native_handle(), sizeof *self, LOCKYARD_HERE);
 }
 void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(
     std::condition_variable* self, std::unique_lock<std::mutex>* held) {

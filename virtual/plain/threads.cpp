@@ -128,11 +128,36 @@ bool program_threads::has_result(unsigned index) const {
   return is_program_ && index != 0 && threads_[index].what.run != &run_state;
 }
 
+/// Runs the handlers of pthread_cleanup_push() and the destructors of automatic objects, as the C
+/// library does: both belong to frames, which are unwound up to run().
 void program_threads::exit(void* result, std::source_location where) {
   thread& mine = threads_[now().self()];
-  worker::mine().memory.leave_all(where);
   mine.result = result;
+  mine.exits_at = where;
+  worker::mine().loop().act();
+  mine.unwinds = {};
+  mine.unwinds.exception_cleanup = [](_Unwind_Reason_Code, _Unwind_Exception*) {
+    now().fail(model::verdict::assertion, "pthread_exit() is caught, and not thrown again", {});
+  };
+  _Unwind_ForcedUnwind(&mine.unwinds, &unwind, this);
+  leave();  // a frame has no information for that
+}
+
+void program_threads::leave() {
+  thread& mine = threads_[now().self()];
+  worker::mine().memory.leave_all(mine.exits_at);
   std::longjmp(mine.exit, 1);
+}
+
+_Unwind_Reason_Code program_threads::unwind(int /*version*/, _Unwind_Action actions,
+                                            _Unwind_Exception_Class /*kind*/,
+                                            _Unwind_Exception* /*object*/, _Unwind_Context* at,
+                                            void* of) {
+  program_threads& all = *static_cast<program_threads*>(of);
+  const void* const frame = all.threads_[now().self()].frame;
+  const bool is_run = _Unwind_GetCFA(at) > reinterpret_cast<std::uintptr_t>(frame);
+  if (!is_run && (actions & _UA_END_OF_STACK) == 0) return _URC_NO_REASON;
+  all.leave();
 }
 
 /// The destructors of a thread's variables run before others see its end.
@@ -148,6 +173,7 @@ void program_threads::end(unsigned index) {
 
 void program_threads::run(unsigned index, int (*main)(int, char**)) {
   thread& mine = threads_[index];
+  mine.frame = __builtin_frame_address(0);
   if (index != 0) {
     if (await(mine.started, &is_not_zero, {}) == is_not_created) return;
     clear_dead_stack();  // compare-exchanges compare padding too, so it holds no garbage
@@ -163,8 +189,13 @@ void program_threads::run(unsigned index, int (*main)(int, char**)) {
     main(1, words);
     has_returned = true;
   }
-  end(index);
-  if (has_returned) worker::mine().at_exit.run();
+  if (has_returned) {  // as exit() does; values of keys last
+    worker::mine().storage[index].end_variables();
+    worker::mine().loop().act();
+    worker::mine().at_exit.run();
+  } else {
+    end(index);
+  }
   unsigned created = 1;
   bool all_end = true;
   for (; created <= now().load(created_, std::memory_order_relaxed, {}); ++created) {

@@ -8,6 +8,8 @@
 
 #include <model/execution.hpp>
 
+#include <unwind.h>
+
 #include <array>
 #include <csetjmp>
 #include <cstddef>
@@ -64,8 +66,15 @@ class program_threads {
     void* result;
     bool is_joinable;
     std::jmp_buf exit;
+    const void* frame;              ///< where run() has its variables
+    std::source_location exits_at;  ///< the call of pthread_exit()
+    _Unwind_Exception unwinds;      ///< stands for it while the stack is unwound
   };
 
+  static _Unwind_Reason_Code unwind(int version, _Unwind_Action actions,
+                                    _Unwind_Exception_Class kind, _Unwind_Exception* object,
+                                    _Unwind_Context* at, void* of);
+  [[noreturn]] void leave();
   void end(unsigned index);
   /// Ends the claim to join a thread; it must be there.
   void take_claim(unsigned index, const char* otherwise, std::source_location where);

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 # Names of the checker, and names of the compiler's and the dynamic linker's own machinery.
 OURS = (
-    r"__tsan_\w+|__ubsan_\w+|__VERIFIER_\w+|lockyard_(?:pthread_create|at_thread_exit|cycles|"
+    r"__tsan_\w+|__ubsan_\w+|__VERIFIER_\w+|lockyard_(?:pthread_create|at_thread_exit|lock_all|cycles|"
     r"atomic_(?:notify|watch|yield|has_changed|wait(?:_seen)?(?:_limited)?))"
 )
 # What the glue defines in each module (virtual/plain/module.hpp); programs may have functions of
 # their own for the names of SV-COMP.
 OF_GLUE = r"__wrap_pthread_create|__VERIFIER_\w+"
 MACHINERY = (
-    r"_Unwind_\w+|_ITM_\w+|__cxa_\w+|__gxx_personality\w*|__gmon_start__|__stack_chk_fail|"
-    r"__dso_handle|__once_proxy"
+    r"_Unwind_\w+|_ITM_\w+|__cxa_\w+|__g(?:xx|cc)_personality\w*|__gmon_start__|__stack_chk_fail|"
+    r"__dso_handle|__once_proxy|__pthread_cleanup_routine"
 )
 # Functions of C that use no memory that other threads may write. The checker has those that read
 # texts or bytes under names of its own (virtual/plain/wrapped.txt), so others like them are named.
@@ -41,14 +41,17 @@ PLAIN_C = (
 # The C++ library apart from threads, waits, clocks and chance: exceptions, strings, streams, nodes
 # of containers, tables of types, destructors. A future's wait is here a spin on the future's word.
 # Other objects of the library have a state that threads may share: streams, apart from those that
-# exist anyway, and their buffers; their constructors are named.
+# exist anyway, and their buffers, and pools of memory; their constructors are named. Conversions of
+# numbers use texts of the code's own.
 STREAMS = (
     r"_ZN\w*?\d+basic_(?:[io]?(?:string|f)stream|(?:string|file|sync)buf|osyncstream|[io]?spanstream)"
     r"I\w+C[12]\w*"
 )
 CXX = (
     r"_ZT[ISV]\w+|_ZNK?St(?!6thread|11this_thread|18condition_variable|6chrono|"
-    r"13random_device)\w+|_ZNK?S[abdos]\w+|_ZSt(?!7getline|rs)\w+|_ZNSt18condition_variable[CD]\w+|"
+    r"13random_device|3pmr25monotonic|3pmr28unsynchronized|\d+(?:runtime|logic)_erroraS)\w+|"
+    r"_ZNK?S[abdos]\w+|"
+    r"_ZSt(?!7getline|rs|8to_chars|10from_chars)\w+|_ZNSt18condition_variable[CD]\w+|"
     r"_ZNSt6thread6_StateD\w+|_ZNK?10__cxxabiv1\w+"
 )
 KNOWN = re.compile(f"(?!(?:{STREAMS})$)(?:{OURS}|{MACHINERY}|{PLAIN_C}|{CXX})")

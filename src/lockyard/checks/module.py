@@ -49,6 +49,7 @@ COMPILING = (
     "-fsanitize=thread",
     "-U__SANITIZE_THREAD__",  # the code is compiled as for a program
     "-fno-omit-frame-pointer",
+    "-fexceptions",  # in C the handlers of pthread_cleanup_push() run as destructors do
     "-fno-gnu-unique",
     "-fno-lto",  # which would leave the instrumentation to the linker
     "-fno-whole-program",  # which would make the module's entries its own

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // passed; with FAULT hang. The end of main() ends a detached thread that waits; a joined one has to
-// end by itself.
+// end by itself. The condition variable must not end before: a static one would be destroyed.
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 static std::mutex mutex;
-static std::condition_variable changed;
+static auto& changed = *new std::condition_variable;
 int main() {
   std::thread waiter{[] {
     std::unique_lock held{mutex};
