@@ -91,9 +91,6 @@ std::optional<std::uint64_t> equal_futures::name_of_address(std::uint64_t value)
     const auto from = reinterpret_cast<std::uintptr_t>(begin);
     return value >= from && value - from < size;
   };
-  // A call of the checker has left it there.
-  if (is_within(&of_, sizeof of_)) return 0;
-  if (is_within(of_.frames_below_.begin, of_.frames_below_.size)) return 0;
   if (const auto spot = of_.stacks_.find(value)) return name_of(spot->stack, spot->from_top);
   if (is_within(of_.client_memory_.begin, with_room(of_.client_memory_.size))) {
     return name_of(client_object,
@@ -104,6 +101,9 @@ std::optional<std::uint64_t> equal_futures::name_of_address(std::uint64_t value)
     return name_of(name_of(reinterpret_cast<std::uintptr_t>(each.kind->type), each.owner),
                    value - reinterpret_cast<std::uintptr_t>(each.begin));
   }
+  // A call of the checker has left it there.
+  if (is_within(&of_, sizeof of_)) return 0;
+  if (is_within(of_.frames_below_.begin, of_.frames_below_.size)) return 0;
   return std::nullopt;
 }
 
