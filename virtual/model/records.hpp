@@ -181,7 +181,6 @@ struct state_entry {
   void* object;
 };
 
-/// Memory for a state, which the next execution uses for the same one.
 /// Objects in whose memory addresses are named begin at multiples of this, and so have some room
 /// behind them: where code has overwritten the lowest byte of an address, the rest still lies
 /// there.
@@ -190,6 +189,7 @@ constexpr std::size_t with_room(std::size_t size) {
   return (size + alignment_of_room - 1) / alignment_of_room * alignment_of_room;
 }
 
+/// Memory for a state, which the next execution uses for the same one.
 struct room_for_state {
   const kind_of_state* kind;
   std::size_t owner;
