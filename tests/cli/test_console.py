@@ -8,7 +8,7 @@ import pytest
 from lockyard.report.console import stdout_console
 
 
-@pytest.mark.parametrize("name", ["my.hpp:lock::spin", "m::mutex", ":key:"])
+@pytest.mark.parametrize("name", ["my.hpp:lock::spin", "m.hpp:m::m8", ":key:"])
 def test_names_between_colons_are_no_pictures(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
