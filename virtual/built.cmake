@@ -24,7 +24,7 @@ foreach(name IN LISTS archives)
   target_link_libraries(${name} INTERFACE lockyard::lockyard Boost::context Threads::Threads)
   add_dependencies(${name} built-virtual)
 endforeach()
-target_link_libraries(lockyard-model INTERFACE absl::flat_hash_set)
+target_link_libraries(lockyard-model INTERFACE absl::flat_hash_map)
 target_link_libraries(lockyard-clients INTERFACE lockyard-model)
 target_link_libraries(lockyard-simulation INTERFACE
   nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})

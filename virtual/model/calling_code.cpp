@@ -180,9 +180,6 @@ void equal_futures::note_step(thread_index which) {
     codes_.push_back(code);
   }
   thread.code = codes_[step];
-  const std::uint64_t name = thread.code.hash.low;
-  if (std::ranges::find(thread.codes, name) != thread.codes.end()) ++of_.times_back_;
-  thread.codes.push_back(name);
 }
 
 void equal_futures::note_sleep(thread_record& of) {

@@ -145,7 +145,7 @@ bool execution::knows_writer(const plain_record& data) {
     fail(verdict::race,
          "reads " + described(data) + " that T" + std::to_string(data.writer) +
              " writes at the same time",
-         where, &data);
+         where, &data, std::nullopt);
   }
   data.readers.of[running_] = moment();
   if (gives_account() && !is_set_up()) {
@@ -165,7 +165,7 @@ void execution::change_plain(plain_record& data, std::source_location where) {
   others.of[running_] = 0;
   if (!knows_writer(data) || !me().known.current.happened.covers(others)) {
     fail(verdict::race, "writes " + described(data) + " that another thread uses at the same time",
-         where, &data);
+         where, &data, std::nullopt);
   }
   data.writer = running_;
   data.written = moment();

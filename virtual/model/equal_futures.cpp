@@ -15,13 +15,14 @@
 // - what the reduction keeps of the past: deferrals, the marks of threads that are still alike, and
 //   what tells that a thread comes back to where it was.
 //
-// The key counts how often the code of some thread has come back to where it had been before: so no
-// execution comes back to a state, and one without an end goes on until it is too deep.
-//
 // So each way on from one state exists from another one with the same key, step by step, and ends
 // the same. If the search has been at the one, it has taken or will take each step that leads on
 // from there, or has been at a state with the key of the next one; by the number of steps that are
 // left, it finds each fault that the other one leads to.
+//
+// An execution without an end comes back to its states. The search goes on from a known state where
+// an execution reaches it in more steps than each one before, so somewhere in such a cycle it
+// always goes on, until it is too deep (decision 0100).
 //
 // The key leaves out how many time-outs, short spins and spurious wakes are left, until some
 // execution has used one of them up: then the search begins anew, with that one.
@@ -280,7 +281,7 @@ void equal_futures::mix_what_is_left(hash128& all) const {
   if (is_used_up(cap::timeouts)) all.mix(of_.timeouts_left_);
 }
 
-std::optional<hash128> equal_futures::key() {
+std::optional<reached_state> equal_futures::key() {
   if (!of_.forgets_past() || of_.has_opaque_data_ || of_.has_given_up_ || of_.is_short_of_room_)
     return std::nullopt;
   const auto live = std::span{of_.threads_}.first(of_.count_);
@@ -319,10 +320,9 @@ std::optional<hash128> equal_futures::key() {
     states.add(of);
   }
   all.mix(states);
-  all.mix(of_.times_back_);
   all.mix(of_.barriers_lost_ ? 1 : 0);
   mix_what_is_left(all);
-  return all;
+  return reached_state{.name = all, .steps = of_.steps_};
 }
 
 }  // namespace lockyard::model

@@ -25,7 +25,7 @@ class equal_futures {
 
   /// Returns the key of the state in which the execution is, between two steps; nothing if what is
   /// known does not suffice.
-  std::optional<hash128> key();
+  std::optional<reached_state> key();
   /// Whether all words and all plain data so far lie where addresses are the same in each
   /// execution.
   [[nodiscard]] bool knows_all_memory();

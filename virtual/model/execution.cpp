@@ -173,7 +173,6 @@ void execution::reset() {
     each.history = {};
     each.events = 0;
     each.created = 0;
-    each.codes.clear();
     each.code.is_lasting = false;
     each.last_change = 0;
     each.now = status::ended;
@@ -223,7 +222,6 @@ void execution::reset() {
   previous_.reset();
   client_memory_ = {};
   forgets_past_ = false;
-  times_back_ = 0;
   has_opaque_data_ = false;
   words_known_ = plains_known_ = 0;
   learned_.reset();
@@ -318,10 +316,10 @@ void execution::block(status why) {
 }
 
 void execution::fail(verdict kind, std::string text, std::source_location where,
-                     const plain_record* data) {
+                     const plain_record* data, std::optional<location_index> word) {
   verdict_ = kind;
   what_ = std::move(text);
-  tell(where, what_, {.kind = "failure", .data = data});
+  tell(where, what_, {.kind = "failure", .word = word, .data = data});
   for (;;) switch_out();  // never continued
 }
 

@@ -72,7 +72,7 @@ class execution : private execution_state {
   static execution*& current() noexcept;
 
   /// Called before each step; false ends the execution, because its future is known.
-  using gate = std::function<bool(const hash128& prefix)>;
+  using gate = std::function<bool(const reached_state& now)>;
 
   /// Whether states with one future are one state.
   [[nodiscard]] bool forgets_past() const noexcept { return forgets_past_; }
@@ -331,7 +331,7 @@ class execution : private execution_state {
   [[nodiscard]] thread_index name_of_self() noexcept;
   [[nodiscard]] thread_index number_of_self() noexcept;
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where) {
-    fail(kind, std::move(text), where, nullptr);
+    fail(kind, std::move(text), where, nullptr, std::nullopt);
   }
 
   /// Returns a state that lives as long as the execution, per thread or shared (owner max_threads).
@@ -341,8 +341,9 @@ class execution : private execution_state {
  private:
   friend class equal_futures;
 
+  /// A failure of an access to plain data or to a word.
   [[noreturn]] void fail(verdict kind, std::string text, std::source_location where,
-                         const plain_record* data);
+                         const plain_record* data, std::optional<location_index> word);
   static void enter(boost::context::detail::transfer_t from);
   void begin();
   void end();
@@ -477,6 +478,7 @@ class execution : private execution_state {
   void note_failure(std::uint64_t site);
   void end_failures_in_a_row(std::uint64_t site);
   [[nodiscard]] bool is_satisfiable(const thread_record& of);
+  [[nodiscard]] static std::optional<location_index> word_of_spin(const thread_record& of);
   [[nodiscard]] hash128 prefix() const;
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   // calling_code.cpp

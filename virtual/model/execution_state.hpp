@@ -54,7 +54,6 @@ struct progress_so_far {
   std::vector<occupant> occupants_;
   std::vector<state_entry> states_;
   std::optional<hash128> previous_;
-  std::uint64_t times_back_ = 0;  ///< that a thread's code was where it had been before
   bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
   std::size_t words_known_ = 0;   ///< to lie where addresses are the same in each execution
   std::size_t plains_known_ = 0;

@@ -33,7 +33,7 @@ void learn_by_samples(const client_maker& make, const plan& by, conflicts& known
     choices list;
     list.be_random(random());
     runs.reduce_by(&known);
-    runs.run(make, list, [](const hash128&) { return true; });
+    runs.run(make, list, [](const reached_state&) { return true; });
     steps += runs.steps();
     if (runs.learned()) {
       known = *runs.learned();
@@ -107,7 +107,7 @@ found replay(const client_maker& make, const settings& how, const std::string& t
   const auto follow = [&] {
     script = {};
     script.follow(*list);
-    runs.run(make, script, [](const hash128&) { return true; });
+    runs.run(make, script, [](const reached_state&) { return true; });
   };
   if (shared == nullptr) {
     runs.look_for_shared_stacks();

@@ -100,7 +100,8 @@ sleep_end execution::sleep(const futex_wait& of, std::source_location where) {
   thread.timed_out = false;
   event(woke_up, static_cast<std::uint64_t>(thread.woken_by), 0);
   if (account_ != nullptr) {
-    tell(where, thread.woken_by == sleep_end::timed_out ? "its deadline passes" : "wakes up");
+    const char* const by_nothing = thread.has_woken_idly ? "wakes up spuriously" : "wakes up";
+    tell(where, thread.woken_by == sleep_end::timed_out ? "its deadline passes" : by_nothing);
   }
   return thread.woken_by;
 }

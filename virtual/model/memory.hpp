@@ -90,6 +90,7 @@ struct location {
   message_index notified = 0;    ///< the newest message that some notification knew of
   std::uint64_t adopted = 0;     ///< the number of the change that made the word of data
   bool is_written_data = false;  ///< which its creator had written
+  bool is_overwritten = false;   ///< its end is a write without an atomic access
   std::uint64_t version = 0;     ///< another one after each change, in all copies
 
   [[nodiscard]] const message& newest() const noexcept { return messages[order.back()]; }

@@ -12,16 +12,21 @@ namespace lockyard::model {
 void execution::check_alive(location_index which, std::source_location where) {
   if (which >= memory_.count()) fail(verdict::lifetime, "memory of no living word is used", where);
   const location& at = memory_.at(which);
-  if (!at.is_alive) fail(verdict::lifetime, described(which) + " is used after its end", where);
-  const clock& happened = me().known.current.happened;
-  if (happened.of[at.creator.thread] < at.creator.event) {
-    if (at.is_written_data) {
-      fail(verdict::race,
-           "accesses " + described(which) + " atomically, which T" +
-               std::to_string(at.creator.thread) +
-               " writes without an atomic access at the same time",
-           where);
-    }
+  const auto is_news = [this](const origin& of) {
+    return me().known.current.happened.of[of.thread] < of.event;
+  };
+  const auto fail_for_plain_write = [&](thread_index by) {
+    fail(verdict::race,
+         "accesses " + described(which) + " atomically, which T" + std::to_string(by) +
+             " writes without an atomic access at the same time",
+         where, nullptr, which);
+  };
+  if (!at.is_alive) {
+    if (at.is_overwritten && is_news(at.ended)) fail_for_plain_write(at.ended.thread);
+    fail(verdict::lifetime, described(which) + " is used after its end", where);
+  }
+  if (is_news(at.creator)) {
+    if (at.is_written_data) fail_for_plain_write(at.creator.thread);
     fail(verdict::lifetime, described(which) + " is used by a thread that cannot know it exists",
          where);
   }

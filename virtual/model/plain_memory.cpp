@@ -69,7 +69,7 @@ location_index execution::adopt_word(std::span<const std::size_t> bytes, std::ui
       fail(verdict::race,
            "accesses " + described(data) + " atomically, which T" + std::to_string(data.writer) +
                " writes without an atomic access at the same time",
-           where, &data);
+           where, &data, std::nullopt);
     }
     readers.join(data.readers);
     data.is_alive = false;
@@ -106,7 +106,7 @@ void execution::check_plain_readers(location_index which, std::source_location w
   fail(verdict::race,
        "writes " + described(which) +
            " while another thread reads it without an atomic access at the same time",
-       where);
+       where, nullptr, which);
 }
 
 std::uint64_t execution::read_word_as_plain(location_index which, std::source_location where) {
@@ -119,7 +119,7 @@ std::uint64_t execution::read_word_as_plain(location_index which, std::source_lo
     fail(verdict::race,
          "reads " + described(which) + " without an atomic access while T" +
              std::to_string(each.by.thread) + " writes it at the same time",
-         where);
+         where, nullptr, which);
   }
   memory_.to_change(which).read_as_plain.of[running_] = moment();
   me().repeats.all_reads.push_back({which, at.order.back()});
@@ -136,6 +136,7 @@ void execution::end_word_by_plain_write(location_index which, std::source_locati
          {.kind = "plain write", .word = which});
   }
   end_word(which, " is written without an atomic access", where, verdict::race);
+  memory_.to_change(which).is_overwritten = true;
 }
 
 void execution::give_up(std::source_location where, const char* why) {

@@ -92,6 +92,12 @@ struct calling_code {
   const std::byte* stack_top = nullptr;  ///< where the code of the client begins
 };
 
+/// A state of an execution, for the search to know it again.
+struct reached_state {
+  hash128 name;             ///< what its future depends on
+  std::uint32_t steps = 0;  ///< that have led there
+};
+
 /// What a key holds of a thread's code, from the end of its last step on.
 struct known_code {
   hash128 hash;
@@ -102,9 +108,8 @@ struct thread_record {
   boost::context::detail::fcontext_t context = nullptr;
   knowledge known;
   hash128 history;
-  calling_code caller;               ///< at its last operation
-  known_code code;                   ///< at the end of its last step, if states are to be merged
-  std::vector<std::uint64_t> codes;  ///< at the end of each step, if states are to be merged
+  calling_code caller;  ///< at its last operation
+  known_code code;      ///< at the end of its last step, if states are to be merged
   std::uint16_t events = 0;
   std::uint16_t created = 0;
   status now = status::ended;

@@ -140,7 +140,10 @@ option execution::choose_option() {
 /// elsewhere.
 std::size_t execution::choose_candidate(std::source_location where) {
   const deferral deferred = std::exchange(me().deferred, {});
-  if (!deferred.is_on && left_out_.empty()) {
+  // Where threads read old values first, they reach a state in many steps first, and the search
+  // need not go on from it again (state_cache.hpp).
+  const bool oldest_first = reduces() && forgets_past();
+  if (!deferred.is_on && left_out_.empty() && !oldest_first) {
     return choose(choice_kind::message, candidates_.size(), where);
   }
   allowed_.clear();
@@ -156,6 +159,7 @@ std::size_t execution::choose_candidate(std::source_location where) {
     is_redundant_ = true;
     for (;;) switch_out();  // never continued
   }
+  if (oldest_first) std::ranges::reverse(allowed_);
   return choose_of_allowed(candidates_.size(), where);
 }
 

@@ -103,7 +103,7 @@ bool execution::is_worth_going_on(const gate& goes_on) {
     return true;
   }
   previous_ = now;
-  return goes_on(now);
+  return goes_on({.name = now, .steps = 0});
 }
 
 /// If a client is deterministic, every option that existed once exists again.
@@ -215,6 +215,13 @@ bool execution::waits_in_library(const thread_record& of) {
          of.looks.front().order != std::memory_order_relaxed;
 }
 
+/// The word whose value a spinning thread has read last.
+std::optional<location_index> execution::word_of_spin(const thread_record& of) {
+  if (of.now == status::awaiting) return of.looks.front().where;
+  if (of.reads.empty()) return std::nullopt;
+  return of.reads.back().where;
+}
+
 void execution::note_hang() {
   options_.clear();
   for (const thread_record& each : std::span{threads_}.first(count_)) {
@@ -242,9 +249,10 @@ void execution::note_hang() {
     } else if (now == status::stuck) {
       what_ += " spins on plain data";
     } else {
-      what_ += now == status::awaiting && is_satisfiable(threads_[i])
-                   ? " spins and missed its value"
-                   : " spins";
+      what_ += " spins";
+      if (const auto word = word_of_spin(threads_[i])) what_ += " on " + described(*word);
+      const bool missed = now == status::awaiting && is_satisfiable(threads_[i]);
+      if (missed) what_ += " and missed its value";
     }
   }
   what_ = "no thread can continue: " + what_;

@@ -85,8 +85,8 @@ void search_state::explore_part(execution& runs, std::vector<choice> part) {
   // A sample makes another client meanwhile.
   runs.begin_part(by_.keeps_snapshots && !by_.samples);
   tally counts;
-  const auto goes_on = [&](const hash128& state) {
-    if (merges_ && !cache_.insert(state)) return false;
+  const auto goes_on = [&](const reached_state& now) {
+    if (merges_ && !cache_.insert(now)) return false;
     ++counts.states;
     return true;
   };

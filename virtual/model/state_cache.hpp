@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hash.hpp"
+#include "records.hpp"
 #include "shared_memory.hpp"
 
-#include <absl/container/flat_hash_set.h>
+#include <absl/container/flat_hash_map.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace lockyard::model {
 
@@ -25,18 +27,27 @@ class state_cache {
     for (auto& each : books_->shards) each.emplace(pool_);
   }
 
-  /// Tells whether no execution has been there. A state that does not fit any longer counts as new,
-  /// and full() reports it.
-  bool insert(const hash128& prefix) {
-    shard& part = *books_->shards[prefix.high % shard_count];
+  /// Tells whether the search goes on from the state: no execution has been there, or not after as
+  /// many steps. A state that does not fit any longer counts as new, and full() reports it.
+  bool insert(const reached_state& reached) {
+    const auto [low, high] = reached.name;
+    const short_name name{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32U),
+                          static_cast<std::uint32_t>(high)};
+    shard& part = *books_->shards[(high >> 32U) % shard_count];
     const std::scoped_lock guard{part.lock};
-    if (part.known.size() >= room_) {
-      if (part.known.contains(prefix)) return false;
+    const auto known = part.steps.find(name);
+    if (known != part.steps.end()) {
+      if (known->second >= reached.steps) return false;
+      known->second = reached.steps;
+      return true;
+    }
+    if (part.steps.size() >= room_) {
       // relaxed(hint): read after the workers have ended, or to stop early.
       books_->full.store(true, std::memory_order_relaxed);
       return true;
     }
-    return part.known.insert(prefix).second;
+    part.steps.emplace(name, reached.steps);
+    return true;
   }
 
   [[nodiscard]] bool full() const noexcept {
@@ -49,13 +60,19 @@ class state_cache {
   static constexpr std::size_t bytes_of_entry = 56;
   static constexpr std::size_t shard_count = 64;
 
+  /// 96 bits, besides those that choose the shard: an entry fits into 16 bytes.
+  using short_name = std::array<std::uint32_t, 3>;
+
   struct alignas(128) shard {
-    explicit shard(shared_pool& pool) : known{shared_allocator<hash128>{pool}} {}
+    using entry = std::pair<const short_name, std::uint32_t>;
+
+    explicit shard(shared_pool& pool) : steps{shared_allocator<entry>{pool}} {}
 
     process_mutex lock;
-    absl::flat_hash_set<hash128, absl::Hash<hash128>, std::equal_to<hash128>,
-                        shared_allocator<hash128>>
-        known;
+    /// For each known state, the most steps after which an execution was there.
+    absl::flat_hash_map<short_name, std::uint32_t, absl::Hash<short_name>,
+                        std::equal_to<short_name>, shared_allocator<entry>>
+        steps;
   };
   struct books {
     std::array<std::optional<shard>, shard_count> shards;

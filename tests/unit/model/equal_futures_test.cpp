@@ -251,8 +251,11 @@ class endless_client : public client {
 };
 
 TEST(EqualFutures, do_not_hide_a_loop_without_an_end) {
-  const found by = explore([] { return std::make_unique<endless_client>(); }, {.workers = 1});
-  EXPECT_FALSE(by.passed() && by.bounded.empty());
+  for (const unsigned workers : {1U, 2U}) {
+    const found by =
+        explore([] { return std::make_unique<endless_client>(); }, {.workers = workers});
+    EXPECT_FALSE(by.passed() && by.bounded.empty());
+  }
 }
 
 TEST(EqualFutures, depend_on_the_memory_of_the_client) {

@@ -27,9 +27,18 @@ TEST(StateCache, knows_each_state_that_it_was_given) {
   std::vector<hash128> states(100'000);
   for (hash128& each : states) each.mix(random());
   state_cache cache{std::size_t{1} << 26U};
-  for (const hash128& each : states) ASSERT_TRUE(cache.insert(each));
-  for (const hash128& each : states) ASSERT_FALSE(cache.insert(each));
+  for (const hash128& each : states) ASSERT_TRUE(cache.insert({.name = each}));
+  for (const hash128& each : states) ASSERT_FALSE(cache.insert({.name = each}));
   EXPECT_FALSE(cache.full());
+}
+
+TEST(StateCache, goes_on_where_an_execution_has_made_more_steps) {
+  state_cache cache{std::size_t{1} << 26U};
+  const hash128 name;
+  EXPECT_TRUE(cache.insert({.name = name, .steps = 2}));
+  EXPECT_FALSE(cache.insert({.name = name, .steps = 1}));
+  EXPECT_TRUE(cache.insert({.name = name, .steps = 3}));
+  EXPECT_FALSE(cache.insert({.name = name, .steps = 3}));
 }
 
 TEST(StateCache, says_when_it_is_full) {
@@ -37,10 +46,10 @@ TEST(StateCache, says_when_it_is_full) {
   hash128 state;
   for (unsigned i = 0; i < 4096 && !cache.full(); ++i) {
     state.mix(i);
-    cache.insert(state);
+    cache.insert({.name = state});
   }
   EXPECT_TRUE(cache.full());
-  EXPECT_FALSE(cache.insert(state) && cache.insert(state) && !cache.full());
+  EXPECT_FALSE(cache.insert({.name = state}) && cache.insert({.name = state}) && !cache.full());
 }
 
 /// A helper is a process that the search has started.
