@@ -31,6 +31,7 @@ _ZTVN10__cxxabiv121__vmi_class_type_infoE _ZTVNSt6thread6_StateE
 constexpr std::string_view names_without_memory = R"(
 __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper div ldiv lldiv sysconf
 getpagesize get_nprocs get_nprocs_conf stdout stderr putchar fputc putc fflush
+_ZSt4cout _ZSt4cerr _ZSt4clog
 _ZSt15future_categoryv _ZNSt3_V215system_categoryEv _ZNSt3_V216generic_categoryEv
 )";
 /// The same, and what the checker defines.
@@ -61,10 +62,22 @@ NSt6thread6_StateE NSt13__future_base12_Result_baseE NSt3pmr15memory_resourceE
 N10__cxxabiv117__class_type_infoE N10__cxxabiv119__pointer_type_infoE
 N10__cxxabiv120__si_class_type_infoE N10__cxxabiv121__vmi_class_type_infoE
 )";
-/// The streams that exist anyway, and functions that write numbers and texts to them.
+/// The streams that exist anyway, and functions that write numbers and texts to a stream. No
+/// program sees the states of these streams.
 constexpr std::string_view streams = R"(
 _ZNSt8ios_base4Init _ZSt4cout _ZSt4cerr _ZSt4clog _ZStls _ZNSols _ZNSo3put _ZNSo5flush _ZNSo9_M_insert
 _ZSt16__ostream_insert _ZSt4endl _ZSt5flush _ZNKSt5ctypeIcE13_M_widen_initEv
+)";
+/// What the constructors and destructors of streams that write to strings lead to.
+constexpr std::string_view string_streams = R"(
+_ZNSt8ios_baseC _ZNSt8ios_baseD _ZNSt9basic_iosIcSt11char_traitsIcEE4initE
+_ZNSt9basic_iosIcSt11char_traitsIcEE5clearE _ZNSt6localeC1Ev _ZNSt6localeD1Ev
+_ZNSt7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEE
+_ZNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEE
+_ZTTNSt7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEE
+_ZTVNSt7__cxx1119basic_ostringstreamIcSt11char_traitsIcESaIcEE
+_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEE
+_ZTVSt15basic_streambufIcSt11char_traitsIcEE _ZTVSt9basic_iosIcSt11char_traitsIcEE
 )";
 /// Functions that take and return numbers alone. libgcc has some for numbers of 128 bits, and for
 /// the bits of smaller numbers; the others have forms that end in f and l, for other types.
@@ -115,7 +128,8 @@ bool uses_no_memory(std::string_view name) {
 
 bool is_known(std::string_view name) {
   return uses_no_memory(name) || is_in(known_names, name) ||
-         begins_as_one_of(known_beginnings, name) || has_known_class(name);
+         begins_as_one_of(known_beginnings, name) || has_known_class(name) ||
+         begins_as_one_of(streams, name) || begins_as_one_of(string_streams, name);
 }
 
 /// What the dynamic linker knows of a module.
@@ -180,7 +194,8 @@ unknown_functions watch_unknown_functions(const link_map& module) {
     if (uses_no_memory(each)) continue;
     using library_calls::unseen;
     const bool hides_state = !is_known(each);
-    if (library_calls::watch(module, each, hides_state ? unseen::state : unseen::memory)) continue;
+    const auto what = hides_state ? unseen::state : unseen::memory;
+    if (library_calls::watch(module, each, what, begins_as_one_of(streams, each))) continue;
     unwatched.may_use_memory = true;
     unwatched.may_hide_state |= hides_state;
   }
@@ -207,9 +222,7 @@ bool has_signal_fences(const ElfW(Dyn) * dynamic) {
 
 bool may_end_statics(const ElfW(Dyn) * dynamic) {
   const auto names = names_in_known_libraries(dynamic);
-  return names && std::ranges::all_of(*names, [](std::string_view each) {
-           return is_known(each) || begins_as_one_of(streams, each);
-         });
+  return names && std::ranges::all_of(*names, is_known);
 }
 
 bool shares_exceptions(const ElfW(Dyn) * dynamic) {

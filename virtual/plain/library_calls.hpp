@@ -17,9 +17,11 @@ enum class unseen {
   state,   ///< it may also have a state of its own
 };
 
-/// Watches a function of a module, if all that the module does with it is to call it by its name.
-/// Returns whether it does, which depends on the processor too.
-bool watch(const link_map& module, std::string_view name, unseen what);
+/// Watches a function of a library that a module calls, or whose address it has in memory that it
+/// only reads. Returns false if the module has the address elsewhere, if the name is the name of an
+/// object, or on another processor. Calls of a function of streams do not count if they are made
+/// for one of the standard streams.
+bool watch(const link_map& module, std::string_view name, unseen what, bool is_of_streams);
 
 /// The calls so far were made by the only thread.
 void ignore();
