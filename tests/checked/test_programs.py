@@ -54,6 +54,7 @@ QUICK = {
     "never_given_back.c",
     "nondet_branches.c",
     "polls_in_blocks.c",
+    "prints_by_streams.cpp",
     "reads_to_the_end.c",
     "same_value.c",
     "scoped_locks.cpp",
@@ -63,6 +64,7 @@ QUICK = {
     "static_destructor.cpp",
     "stoppable_lock.c",
     "struct_by_value.cpp",
+    "virtual_base.cpp",
     "waits_for_a_flag.cpp",
 }
 

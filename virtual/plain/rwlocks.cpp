@@ -260,6 +260,7 @@ int __wrap_pthread_spin_unlock(pthread_spinlock_t* lock) {
 }
 
 int __wrap_sem_init(sem_t* semaphore, int /*shared*/, unsigned value) {
+  if (value > SEM_VALUE_MAX) return to_result(false, EINVAL);
   lockyard::plain::initialise(semaphore, sizeof *semaphore, value, LOCKYARD_PC);
   return 0;
 }
@@ -271,9 +272,11 @@ int __wrap_sem_post(sem_t* semaphore) {
   const auto where = LOCKYARD_HERE;
   worker::mine().loop().act();
   const lockyard::model::change one_more{
-      .apply = [](std::uint64_t found, std::uint64_t) { return found + 1; }, .operand = 0};
-  now().exchange_by(word_of_system(semaphore, where), one_more, std::memory_order_release, where);
-  return 0;
+      .apply = [](std::uint64_t found, std::uint64_t most) { return std::min(found + 1, most); },
+      .operand = SEM_VALUE_MAX};
+  const std::uint64_t found = now().exchange_by(word_of_system(semaphore, where), one_more,
+                                                std::memory_order_release, where);
+  return to_result(found < SEM_VALUE_MAX, EOVERFLOW);
 }
 #define LOCKYARD_TAKES(name, how, reason, ...)                                                   \
   int __wrap_sem_##name(sem_t* semaphore __VA_ARGS__) {                                          \

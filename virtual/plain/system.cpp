@@ -9,7 +9,9 @@
 #include "wrapped.hpp"
 
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -75,6 +77,14 @@ using arguments = std::array<long, 6>;
       refuse("the checker does not have the system call " + name_of_call(number),
              "leave it out under a macro given by --flags", where);
   }
+}
+
+void sleep_without_files(const char* name, bool has_none, std::source_location where) {
+  if (!has_none) {
+    refuse(std::string{"the checker has "} + name + "() without files only, as a sleep",
+           "leave the call out under a macro given by --flags", where);
+  }
+  give_way(where);
 }
 
 /// The time as the code sees it.
@@ -154,6 +164,16 @@ int __wrap_usleep(unsigned /*length*/) {
 int __wrap_clock_nanosleep(clockid_t /*clock*/, int /*flags*/, const std::timespec* /*length*/,
                            std::timespec* /*left*/) {
   if (is_active()) lockyard::plain::give_way(LOCKYARD_HERE);
+  return 0;
+}
+// Without a file, a sleep.
+int __wrap_poll(pollfd* /*files*/, nfds_t count, int /*milliseconds*/) {
+  if (is_active()) lockyard::plain::sleep_without_files("poll", count == 0, LOCKYARD_HERE);
+  return 0;
+}
+int __wrap_select(int /*count*/, fd_set* in, fd_set* out, fd_set* others, timeval* /*length*/) {
+  const bool has_none = in == nullptr && out == nullptr && others == nullptr;
+  if (is_active()) lockyard::plain::sleep_without_files("select", has_none, LOCKYARD_HERE);
   return 0;
 }
 // Calls that read a thread's name or processors are refused, and so is pthread_cancel().
@@ -255,8 +275,13 @@ void __wrap_abort() {
 
 void __wrap__ZSt9terminatev() {
   if (!is_active()) std::abort();
-  lockyard::plain::now().fail(lockyard::model::verdict::assertion, "it calls std::terminate()",
-                              LOCKYARD_HERE);
+  const bool is_of_thread = lockyard::plain::is_in_function(LOCKYARD_PC, "_ZNSt6threadD") ||
+                            lockyard::plain::is_in_function(LOCKYARD_PC, "_ZNSt6threadaS");
+  lockyard::plain::now().fail(
+      lockyard::model::verdict::assertion,
+      is_of_thread ? "a std::thread ends, or gets another value, before join() or detach()"
+                   : "it calls std::terminate()",
+      LOCKYARD_HERE);
 }
 
 // What model checkers for C offer to a program.

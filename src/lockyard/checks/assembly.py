@@ -29,6 +29,18 @@ HIDDEN = re.compile(
     r"\s(lock\b.*|[lms]fence\b|xbegin\b.*|xacquire\b.*|xrelease\b.*|umwait\b.*|monitorx?\b.*|dmb\b.*|"
     r"ldaxr\w*\b.*|stlxr\w*\b.*|cas\w*\b.*|ldadd\w*\b.*|swp\w*\b.*|rdtscp?\b.*|rdrand\b.*|rdseed\b.*)$"
 )
+# Instructions of inline assembly that are full barriers; and a call of the checker, which leaves
+# all registers as they are, beyond the memory below the stack that the function may use.
+FULL_BARRIER = re.compile(
+    r"\s*(?:mfence|lock;?\s+(?:add|or)[lq]\s+\$(?:0x)?0\s*,\s*(?:-?\d+)?\(%[er]sp\))\s*;?\s*"
+)
+CALL_OF_BARRIER = (
+    "#NO_APP",
+    "\tleaq -128(%rsp), %rsp",
+    "\tcall lockyard_full_barrier@PLT",
+    "\tleaq 128(%rsp), %rsp",
+    "#APP",
+)
 CALL = re.compile(r"\s(?:call|jmp|bl|b)\s+([A-Za-z_]\w*)(?:@PLT)?$")
 # Accesses that the compiler makes without a call of the checker: by builtin functions for one
 # instruction, by instructions for strings, by masks of vectors, of thread_local variables at fixed
@@ -130,6 +142,18 @@ def with_atomic_functions(text: str) -> str:
         return body[0].replace("__tsan_func_", "lockyard_atomic_function_")
 
     return BODY.sub(tells, text)
+
+
+def with_full_barriers(text: str) -> str:
+    """Lets inline assembly that is a full barrier call the checker."""
+    is_inline = False
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line in ("#APP", "#NO_APP"):
+            is_inline = line == "#APP"
+        is_barrier = is_inline and FULL_BARRIER.fullmatch(line)
+        lines += CALL_OF_BARRIER if is_barrier else (line,)
+    return "\n".join(lines) + "\n"
 
 
 def _whole(name: str) -> str:

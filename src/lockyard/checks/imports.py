@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Names of the checker, and names of the compiler's and the dynamic linker's own machinery.
 OURS = (
-    r"__tsan_\w+|__ubsan_\w+|__VERIFIER_\w+|lockyard_(?:pthread_create|at_thread_exit|lock_all|cycles|"
+    r"__tsan_\w+|__ubsan_\w+|__VERIFIER_\w+|lockyard_(?:pthread_create|at_thread_exit|lock_all|cycles|full_barrier|"
     r"atomic_(?:notify|watch|yield|has_changed|wait(?:_seen)?(?:_limited)?))"
 )
 # What the glue defines in each module (virtual/plain/module.hpp); programs may have functions of

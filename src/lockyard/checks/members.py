@@ -220,7 +220,10 @@ def _members(
                 die.attributes
             ):
                 continue
-            offset = base + die.attributes["DW_AT_data_member_location"].value
+            location = die.attributes["DW_AT_data_member_location"].value
+            if not isinstance(location, int):  # a virtual base: the object itself says where it is
+                continue
+            offset = base + location
             name = prefix
             if die.tag != "DW_TAG_inheritance":
                 name = f"{prefix}.{_name(die)}" if prefix else _name(die)

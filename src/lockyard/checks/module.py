@@ -204,7 +204,9 @@ class Build:
         else:
             is_silent |= operands.is_silent(after)
         told = assembly.with_atomic_functions(code)
-        unit.assembler.write_text(dead_registers.without_dead_values(told))
+        kept = dead_registers.without_dead_values(told)
+        # Last: the compiler does not know of these calls, which change no register.
+        unit.assembler.write_text(assembly.with_full_barriers(kept))
         return replace(unit, is_silent=is_silent)
 
     @staticmethod

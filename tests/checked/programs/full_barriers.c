@@ -11,8 +11,15 @@ static void mark(int* word) {
   __sync_fetch_and_add(word, 1);
 #endif
 }
+static void mark_sized(int* word) {
+#ifdef FAULT
+  __sync_lock_test_and_set_4(word, 1);
+#else
+  __sync_bool_compare_and_swap_4(word, 0, 1);
+#endif
+}
 static void* run(void* unused) {
-  mark(&y);
+  mark_sized(&y);
   seen_x = __atomic_load_n(&x, __ATOMIC_RELAXED);
   return unused;
 }

@@ -78,6 +78,7 @@ unsigned long long lockyard_cycles(void) LOCKYARD_THROWS_NOTHING;
 #define __sync_bool_compare_and_swap(...) \
   LOCKYARD_BARRIER(__sync_bool_compare_and_swap(__VA_ARGS__))
 #define __sync_val_compare_and_swap(...) LOCKYARD_BARRIER(__sync_val_compare_and_swap(__VA_ARGS__))
+#include "lockyard_sized_builtins.h"
 
 /* Attributes by which code asks not to be seen: one without an effect replaces them. */
 #define no_sanitize_thread unused
