@@ -368,6 +368,14 @@ def test_names_the_orders_that_no_client_needs(check: Callable[..., Outcome]) ->
     assert re.search(r"spin\.hpp:7: this `acquire` is not needed by any client", checked.stdout)
 
 
+def test_no_mutant_is_checked_of_a_lock_that_fails(check: Callable[..., Outcome]) -> None:
+    broken = LOCK.replace("memory_order_release", "memory_order_relaxed")
+    checked = check("broken.hpp", broken, "--mutants", "--threads", "2")
+    assert checked.returncode == 4, checked.stdout + checked.stderr
+    assert "fails as it is, so no mutant was checked" in checked.stderr
+    assert "mutants killed" not in checked.stdout
+
+
 @pytest.mark.parametrize(
     ("call", "cause", "remedy"),
     [

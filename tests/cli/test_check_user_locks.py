@@ -44,6 +44,11 @@ class basic_ttas {
 };
 using ttas = basic_ttas<std::memory_order_release>;
 using weak_ttas = basic_ttas<std::memory_order_relaxed>;
+struct frees_plainly {
+  int owner_ = 0;
+  void lock() { while (__atomic_exchange_n(&owner_, 1, __ATOMIC_ACQUIRE) != 0) {} }
+  void unlock() { owner_ = 0; }
+};
 struct large_lock {
   struct state { long words[3]; };
   std::atomic<state> state_{};
@@ -222,6 +227,16 @@ def test_shows_a_race_with_the_members_name_and_replays_it(check: Callable[..., 
     assert "store relaxed to owner_: 0" in replayed.stdout
 
 
+@pytest.mark.parametrize("lock", ["frees_plainly", "weak_ttas"])
+def test_names_the_write_of_a_race(check: Callable[..., Outcome], lock: str) -> None:
+    checked = check("--lock", f"my.hpp:my::{lock}", "--threads", "2", "--json")
+    assert checked.returncode == 4, checked.stderr
+    failed = next(each for each in lines_of(checked.stdout) if each["verdict"] != "passed")
+    assert failed["verdict"] == "race", failed["what"]
+    other = failed["steps"][failed["steps"][-1]["conflicts_with"]]
+    assert other["text"].startswith("writes "), other
+
+
 def test_checks_the_readers_of_a_lock_and_replays_them(check: Callable[..., Outcome]) -> None:
     checked = check("--lock", "my.hpp:my::unshared", "--threads", "2", "--acquisitions", "1")
     assert checked.returncode == 4, checked.stderr
@@ -397,6 +412,8 @@ def test_refuses_a_compiler_whose_instrumentation_leaves_accesses_out(
         (("--lock", "my.hpp:my::ttas", "mutex"), "is checked alone"),
         (("--client", "release.cpp", "--threads", "3"), "its constant `threads`"),
         (("--client", "absent.cpp"), "there is no such file"),
+        (("--client", "."), "is a folder and not a C or C++ file"),
+        (("--client", "one.cpp", "--client", "two.cpp"), "check one at a time"),
         (("--client", "release.cpp", "--lock", "my.hpp:my::ttas"), "drop --lock"),
     ],
 )

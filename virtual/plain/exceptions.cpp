@@ -28,8 +28,12 @@ handled& of_system() {
   return *reinterpret_cast<handled*>(abi::__cxa_get_globals());
 }
 
+thread_storage& my_storage() {
+  return worker::mine().storage[now().self()];
+}
+
 handled& mine() {
-  thread_storage& storage = worker::mine().storage[now().self()];
+  thread_storage& storage = my_storage();
   static_assert(sizeof storage.exceptions == sizeof(handled));
   return *reinterpret_cast<handled*>(&storage.exceptions);
 }
@@ -90,7 +94,10 @@ void* __wrap___cxa_allocate_exception(std::size_t bytes) noexcept {
 }
 void __wrap___cxa_throw(void* object, std::type_info* type, void (*destroy)(void*)) {
   lockyard::plain::note_exception(type, destroy);
-  if (is_active()) ++lockyard::plain::mine().uncaught;
+  if (is_active()) {
+    ++lockyard::plain::mine().uncaught;
+    lockyard::plain::my_storage().threw = LOCKYARD_PC;
+  }
   abi::__cxa_throw(object, type, destroy);
 }
 /// How std::make_exception_ptr makes one.

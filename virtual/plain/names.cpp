@@ -207,6 +207,11 @@ std::string name_of_memory(const void* address) {
   if (const auto found = mine.heap.find(at); found && found->begin != mine.object) {
     return name_on_heap(*found, at - found->begin);
   }
+  if (const auto found = earlier_heap().find(at)) {
+    const std::uintptr_t offset = at - found->begin;
+    return "static heap object#" + std::to_string(found->number) +
+           (offset == 0 ? std::string{} : "+" + std::to_string(offset));
+  }
   const auto on_stack = execution::current()->find_on_stack(address);
   return on_stack ? name_on_stack(*on_stack, at) : std::string{};
 }

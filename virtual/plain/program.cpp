@@ -8,8 +8,11 @@
 #include "places.hpp"
 #include "unseen.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
+
+#include <boost/core/demangle.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,6 +22,7 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <typeinfo>
 
 namespace lockyard::plain {
 
@@ -96,7 +100,13 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
 /// A thrown exception that nothing catches, and what else the C++ library ends a program for.
 [[noreturn]] void terminate() {
   if (!is_active()) std::abort();
-  execution::current()->fail(model::verdict::assertion, "std::terminate() is called", {});
+  execution& now = *execution::current();
+  const std::type_info* const type = abi::__cxa_current_exception_type();
+  if (type == nullptr) now.fail(model::verdict::assertion, "std::terminate() is called", {});
+  const void* const threw = worker::mine().storage[now.self()].threw;
+  now.fail(model::verdict::assertion,
+           "nothing catches an exception of type " + boost::core::demangle(type->name()),
+           threw == nullptr ? std::source_location{} : place_of(threw));
 }
 
 /// A lock between two counters, as in model::exclusion; or a client of the module's.

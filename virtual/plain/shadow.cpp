@@ -169,13 +169,9 @@ void shadow::check_memory(std::uintptr_t begin, std::uintptr_t end,
   for (const ended_memory& each : ended_) {
     if (each.begin >= end || begin >= each.end) continue;
     const std::string name = name_of_memory(pointer(std::max(each.begin, begin)));
-    const std::string ended_by = each.where.line() == 0
-                                     ? std::string{}
-                                     : ", which T" + std::to_string(each.by) + " has ended at " +
-                                           model::file_name(each.where.file_name()) + ":" +
-                                           std::to_string(each.where.line());
     now().fail(model::verdict::lifetime,
-               (name.empty() ? "memory" : name) + " is used after its end" + ended_by, where);
+               (name.empty() ? "memory" : name) + " is used after its end" + each.ended_by(),
+               where);
   }
   if (!heap_holds(begin, end)) {
     now().fail(model::verdict::lifetime, "memory outside of every heap object is used", where);
@@ -449,9 +445,17 @@ bool shadow::covers(const ranges& all, std::uintptr_t at) {
       all, [at](const auto& each) { return each.first <= at && at < each.second; });
 }
 
-bool shadow::is_ended(std::uintptr_t at) const {
-  return std::ranges::any_of(ended_,
-                             [at](const auto& each) { return each.begin <= at && at < each.end; });
+std::string shadow::ended_memory::ended_by() const {
+  if (where.line() == 0) return {};
+  return ", which T" + std::to_string(by) + " has ended at " + model::file_name(where.file_name()) +
+         ":" + std::to_string(where.line());
+}
+
+std::optional<std::string> shadow::ended_by(std::uintptr_t at) const {
+  const auto found = std::ranges::find_if(
+      ended_, [at](const auto& each) { return each.begin <= at && at < each.end; });
+  if (found == ended_.end()) return std::nullopt;
+  return found->ended_by();
 }
 
 bool shadow::is_word(std::uintptr_t begin) const {

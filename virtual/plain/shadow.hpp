@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <source_location>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -72,7 +74,8 @@ class shadow {
   /// Ends an object of the C library by its own function, such as pthread_mutex_destroy. A plain
   /// write to the memory makes it usable again.
   void retire(std::uintptr_t begin, std::uintptr_t end, std::source_location where);
-  [[nodiscard]] bool is_ended(std::uintptr_t at) const;
+  /// For a message: who has ended the memory, and where; nothing if it has not ended.
+  [[nodiscard]] std::optional<std::string> ended_by(std::uintptr_t at) const;
   [[nodiscard]] bool is_word(std::uintptr_t begin) const;
   [[nodiscard]] bool is_retired(std::uintptr_t at) const;
 
@@ -115,6 +118,8 @@ class shadow {
     std::uintptr_t end;
     model::thread_index by;
     std::source_location where;
+
+    [[nodiscard]] std::string ended_by() const;
   };
 
   cells cells_;

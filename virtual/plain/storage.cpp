@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string>
 
 namespace lockyard::plain {
 
@@ -35,7 +36,7 @@ void* take_for(std::size_t bytes, std::size_t alignment, const void* pc) {
   return object;
 }
 
-[[noreturn]] void fail_to_free(const char* what, std::source_location where) {
+[[noreturn]] void fail_to_free(const std::string& what, std::source_location where) {
   now().fail(model::verdict::lifetime, what, where);
 }
 
@@ -49,7 +50,8 @@ void release(void* object, std::source_location where) {
     if (!found || found->begin != begin)
       fail_to_free("an address is freed at which no heap object begins", where);
     if (!now().comes_after(found->made)) now().note_unordered();  // it may not exist yet
-    if (mine.memory.is_ended(begin)) fail_to_free("a heap object is freed a second time", where);
+    if (const auto by = mine.memory.ended_by(begin))
+      fail_to_free("a heap object is freed a second time" + *by, where);
     mine.memory.end(begin, begin + std::max<std::size_t>(found->bytes, 1), where);
     mine.loop().act();
     return;

@@ -17,6 +17,7 @@ struct thread_storage {
   const void* waits_with = nullptr;  ///< the mutex of its last wait on a condition variable
   unsigned blocks = 0;               ///< of __VERIFIER_atomic, one in another
   void* exceptions[2] = {};          ///< the C++ library's record of those that are handled
+  const void* threw = nullptr;       ///< the place from which it has thrown the last one
 
   /// A call that the C++ library makes behind the destructors.
   struct end_call {
@@ -35,6 +36,7 @@ struct thread_storage {
     waits_with = nullptr;
     blocks = 0;
     exceptions[0] = exceptions[1] = nullptr;
+    threw = nullptr;
     end_calls.clear();
   }
   /// Asks for a call in the running thread.

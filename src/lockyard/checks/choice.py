@@ -117,13 +117,24 @@ class Choice:
 
 
 def user_code(
-    locks: Sequence[str], client: str, include: Sequence[str], flags: str
+    locks: Sequence[str], clients: Sequence[str], include: Sequence[str], flags: str
 ) -> Wanted | None:
     """Returns what to compile, or None if the user named neither a lock nor a client."""
+    if len(clients) > 1:
+        raise UsageError(
+            f"--client: names {len(clients)} files ({', '.join(clients)}), and each client is a "
+            "program of its own, so nothing was checked; check one at a time"
+        )
+    client = clients[0] if clients else ""
     if client and locks:
         raise UsageError(
             "--client and --lock: a client includes the header of its lock itself; drop --lock, "
             "or drop --client to check the lock in lockyard's own clients"
+        )
+    if client and Path(client).is_dir():
+        raise UsageError(
+            f"--client {client}: is a folder and not a C or C++ file, so nothing was checked; name "
+            "the file"
         )
     if client and not Path(client).is_file():
         raise UsageError(

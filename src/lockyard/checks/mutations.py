@@ -111,7 +111,8 @@ def mutations_of(
     for client in clients:
         for word, site in _sites_of(session, client, client.sizes(), settings).items():
             is_ours = site["file"] in files or source_text(site["file"], 1)
-            if is_own or is_ours:  # in a lock, or in another header of the library
+            # In a lock, or in another header of the library; the start of a thread has no place.
+            if (is_own and site["file"]) or is_ours:
                 found.setdefault(word, Mutation(site, is_own=is_own)).clients.append(client)
     return list(found.values())
 

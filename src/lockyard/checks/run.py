@@ -67,7 +67,7 @@ def run(choice: Choice, settings: Settings, as_json: bool, page: WantedPage) -> 
             _say_left_out(session, len(checks) - len(results))
             mutated: list[MutationResult] = []
             stale: list[str] = []
-            if choice.mutants and not session.interrupted:
+            if choice.mutants and not session.interrupted and _is_worth_mutating(choice, results):
                 mutated, stale = _mutated(session, known, settings, pool, as_json=as_json)
     if not as_json:
         from lockyard.checks.text import print_mutations, print_results
@@ -147,6 +147,17 @@ def _kept(session: Session, found: Iterator[Outcome], as_json: bool) -> list[Out
     except KeyboardInterrupt:
         session.interrupted = True
     return kept
+
+
+def _is_worth_mutating(choice: Choice, results: Iterable[Result]) -> bool:
+    """Says why not: a check that fails anyway would kill each mutant."""
+    if choice.user_code is None or not any(each.found_fault for each in results):
+        return True
+    say(
+        f"{choice.user_code}: fails as it is, so no mutant was checked: each would fail too; "
+        "correct the code first"
+    )
+    return False
 
 
 def _mutated(

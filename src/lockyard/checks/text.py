@@ -73,12 +73,14 @@ def print_mutations(results: Sequence[MutationResult]) -> None:
 
 def _needless(of: MutationResult) -> str:
     """Says that a client of the user's lock does not need an order, or a wake."""
-    sizes = [shape for one in of.mutation.clients for shape in one.sizes()]
-    largest = max(sizes, key=lambda shape: (shape.threads, shape.acquisitions))
-    return (
-        f"this `{of.mutation.dropped}` is not needed by any client "
-        f"(the largest: {largest.threads} threads x {largest.acquisitions}): {of.mutation.change}"
-    )
+    clients = of.mutation.clients
+    if all(each.group == "client" for each in clients):
+        by = "this client"
+    else:
+        sizes = [shape for one in clients for shape in one.sizes()]
+        largest = max(sizes, key=lambda shape: (shape.threads, shape.acquisitions))
+        by = f"any client (the largest: {largest.threads} threads x {largest.acquisitions})"
+    return f"this `{of.mutation.dropped}` is not needed by {by}: {of.mutation.change}"
 
 
 def print_failure(console: Console, result: Result) -> None:
@@ -105,11 +107,12 @@ def _print_line(console: Console, text: str) -> None:
 def _table(results: Iterable[Result]) -> Table:
     shows_expected = any(each.check.client.expected != "passed" for each in results)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("client", no_wrap=True)
-    table.add_column("size")
+    # The path of a client may be longer than a line.
+    table.add_column("client", overflow="fold", min_width=12)
+    table.add_column("size", no_wrap=True)
     if shows_expected:
-        table.add_column("expected")
-    table.add_column("verdict")
+        table.add_column("expected", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
     for title in ("executions", "states"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("coverage", overflow="fold", min_width=10)

@@ -8,6 +8,7 @@ A command's module is imported when the command is used, so that --help and comp
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import sys
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ from typer.core import TyperGroup
 from lockyard import commands
 from lockyard.cli.command import CONTEXT_SETTINGS, help_text
 from lockyard.errors import ExitStatus, LockyardError, OutputClosedError
+
+# The file system or the quota of an output is full, or its device fails.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +117,16 @@ def main() -> None:
         print(f"lockyard: {error}", file=sys.stderr)  # noqa: T201
         sys.exit(error.status)
     except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitStatus.OUTPUT_CLOSED)
+    except OSError as error:
+        if error.filename is not None or error.errno not in NO_ROOM:
+            raise
+        print(  # noqa: T201
+            f"lockyard: the output cannot be written ({error.strerror}), so it is cut short; let "
+            "it go to a file system that has room",
+            file=sys.stderr,
+        )
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitStatus.OUTPUT_CLOSED)
     except KeyboardInterrupt:

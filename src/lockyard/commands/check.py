@@ -151,14 +151,14 @@ class CheckOptions:
         ),
     ] = None
     client: Annotated[
-        str,
+        list[str] | None,
         option(
             "FILE",
             "Compile a client of your own, the class `client` in this C++ file, and check it.",
             shown=False,
             panel=PANEL,
         ),
-    ] = ""
+    ] = None
     include: Include = None
     flags: Flags = ""
     page: PageFile = None
@@ -176,7 +176,9 @@ class CheckOptions:
             gdb=self.gdb,
             cluster=self.cluster,
             size=parse.size(self.threads, self.acquisitions),
-            user_code=parse.user_code(self.lock or (), self.client, self.include or (), self.flags),
+            user_code=parse.user_code(
+                self.lock or (), self.client or (), self.include or (), self.flags
+            ),
         )
 
     @property

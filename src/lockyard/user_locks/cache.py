@@ -73,7 +73,7 @@ def workplace() -> Iterator[Path]:
             fcntl.flock(mark, fcntl.LOCK_EX)
     except OSError as error:
         raise MissingCapabilityError(
-            f"{where} is not writable ({error.strerror}), so --lock cannot compile anything; name "
+            f"{where} is not writable ({error.strerror}), so nothing can be compiled; name "
             "another folder by XDG_CACHE_HOME"
         ) from None
     with mark:
