@@ -112,11 +112,12 @@ void execution::note_edges(trace_line& line) const {
     if (!follows) line.after.push_back(each);
   }
   if (line.kind != "failure" || line.word.empty()) return;
-  const bool reads = line.text.starts_with("reads ");
+  // Only a write conflicts with these.
+  const bool needs_write = line.text.starts_with("reads ") || line.text.starts_with("accesses ");
   for (std::size_t i = account_->size(); i-- > 0;) {
     const trace_line& each = (*account_)[i];
     const bool is_read = each.kind == "plain read" || each.kind == "load";
-    if (each.thread == line.thread || each.word != line.word || (reads && is_read) ||
+    if (each.thread == line.thread || each.word != line.word || (needs_write && is_read) ||
         line.happened.of[each.thread] >= each.event) {
       continue;
     }
