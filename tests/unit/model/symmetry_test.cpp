@@ -142,7 +142,7 @@ void run_randomly(execution& runs, const client_maker& make, unsigned seed,
     std::ranges::sort(named);
     return named[random() % named.size()].second;
   };
-  runs.run(make, list, [](const hash128&) { return true; });
+  runs.run(make, list, [](const reached_state&) { return true; });
 }
 
 /// The threads that the client calls interchangeable; none if the search has found that it tells
