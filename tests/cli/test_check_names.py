@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import COMMAND
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from conftest import Outcome
 
 BEGIN = """
 #include <atomic>
@@ -44,6 +45,19 @@ int main() {
 NOT_CAUGHT = """
 int main() {
   std::thread other{[] { throw std::runtime_error{"no"}; }};
+  other.join();
+}
+"""
+# The line of an exception that was caught is not the line of one that the library throws.
+NOT_CAUGHT_LATER = """
+int main() {
+  std::thread other{[] {
+    try {
+      throw 1;
+    } catch (int) {
+    }
+    std::vector<int>{}.at(0);
+  }};
   other.join();
 }
 """
@@ -88,21 +102,15 @@ int main() {
         (FREED_TWICE, r"freed a second time, which T\d has ended at name\.cpp:11"),
         (NOT_CAUGHT, r"nothing catches an exception of type std::runtime_error"),
         (NOT_CAUGHT, r"name\.cpp:10 .*nothing catches"),
+        (NOT_CAUGHT_LATER, r"\n +│   T1  nothing catches an exception of type std::out_of_range"),
         (NOT_JOINED, r"a std::thread ends, or gets another value, before join\(\) or detach\(\)"),
         (SPINS, r"no thread can continue: .*T1 spins on flag"),
         (WAKES_SPURIOUSLY, r"wakes up spuriously"),
     ],
 )
-def test_says(code: str, says: str, tmp_path: Path, environment: dict[str, str]) -> None:
-    (tmp_path / "name.cpp").write_text(BEGIN + code)
-    checked = subprocess.run(
-        [COMMAND, "check", "--client", "name.cpp"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-        env=environment,
-    )
+def test_says(code: str, says: str, tmp_path: Path, lockyard: Callable[..., Outcome]) -> None:
+    client = tmp_path / "name.cpp"
+    client.write_text(BEGIN + code)
+    checked = lockyard("check", "--client", str(client))
     assert checked.returncode == 4, checked.stdout + checked.stderr
     assert re.search(says, checked.stdout), checked.stdout

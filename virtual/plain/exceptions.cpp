@@ -97,6 +97,7 @@ void __wrap___cxa_throw(void* object, std::type_info* type, void (*destroy)(void
   if (is_active()) {
     ++lockyard::plain::mine().uncaught;
     lockyard::plain::my_storage().threw = LOCKYARD_PC;
+    lockyard::plain::my_storage().threw_type = type;
   }
   abi::__cxa_throw(object, type, destroy);
 }

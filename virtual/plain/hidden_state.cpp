@@ -120,6 +120,11 @@ bool is_arithmetic(std::string_view name) {
          (is_of_size && is_in(known_arithmetic, name.substr(0, name.size() - 1)));
 }
 
+/// The operator that writes all that another stream's buffer has uses that buffer too.
+bool is_of_streams(std::string_view name) {
+  return begins_as_one_of(streams, name) && name.find("basic_streambuf") == std::string_view::npos;
+}
+
 bool uses_no_memory(std::string_view name) {
   const bool throws = name.starts_with("_ZSt") && name.find("__throw_") != std::string_view::npos;
   return throws || is_arithmetic(name) || is_in(names_of_toolchain, name) ||
@@ -128,8 +133,8 @@ bool uses_no_memory(std::string_view name) {
 
 bool is_known(std::string_view name) {
   return uses_no_memory(name) || is_in(known_names, name) ||
-         begins_as_one_of(known_beginnings, name) || has_known_class(name) ||
-         begins_as_one_of(streams, name) || begins_as_one_of(string_streams, name);
+         begins_as_one_of(known_beginnings, name) || has_known_class(name) || is_of_streams(name) ||
+         begins_as_one_of(string_streams, name);
 }
 
 /// What the dynamic linker knows of a module.
@@ -195,7 +200,7 @@ unknown_functions watch_unknown_functions(const link_map& module) {
     using library_calls::unseen;
     const bool hides_state = !is_known(each);
     const auto what = hides_state ? unseen::state : unseen::memory;
-    if (library_calls::watch(module, each, what, begins_as_one_of(streams, each))) continue;
+    if (library_calls::watch(module, each, what, is_of_streams(each))) continue;
     unwatched.may_use_memory = true;
     unwatched.may_hide_state |= hides_state;
   }

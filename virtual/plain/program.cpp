@@ -103,10 +103,11 @@ int note_segments(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
   execution& now = *execution::current();
   const std::type_info* const type = abi::__cxa_current_exception_type();
   if (type == nullptr) now.fail(model::verdict::assertion, "std::terminate() is called", {});
-  const void* const threw = worker::mine().storage[now.self()].threw;
+  const thread_storage& mine = worker::mine().storage[now.self()];
+  const bool knows_place = mine.threw_type != nullptr && *mine.threw_type == *type;
   now.fail(model::verdict::assertion,
            "nothing catches an exception of type " + boost::core::demangle(type->name()),
-           threw == nullptr ? std::source_location{} : place_of(threw));
+           knows_place ? place_of(mine.threw) : std::source_location{});  // or the library threw it
 }
 
 /// A lock between two counters, as in model::exclusion; or a client of the module's.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct thread_storage {
   unsigned blocks = 0;               ///< of __VERIFIER_atomic, one in another
   void* exceptions[2] = {};          ///< the C++ library's record of those that are handled
   const void* threw = nullptr;       ///< the place from which it has thrown the last one
+  const std::type_info* threw_type = nullptr;  ///< of that one
 
   /// A call that the C++ library makes behind the destructors.
   struct end_call {
@@ -37,6 +39,7 @@ struct thread_storage {
     blocks = 0;
     exceptions[0] = exceptions[1] = nullptr;
     threw = nullptr;
+    threw_type = nullptr;
     end_calls.clear();
   }
   /// Asks for a call in the running thread.
