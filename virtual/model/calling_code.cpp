@@ -169,17 +169,29 @@ void equal_futures::mix_code(hash128& all, const calling_code& of) {
 /// An execution begins with the steps of the one before it, up to the first choice that differs.
 void equal_futures::note_step(thread_index which) {
   thread_record& thread = of_.threads_[which];
-  if (thread.caller.stack == nullptr) return;
+  if (thread.caller.stack == nullptr) {
+    ++of_.steps_back_;
+    return;
+  }
   const std::size_t step = of_.steps_ - 1;
   if (of_.by_->is_new() || step >= codes_.size()) {
     known_code code;
     names_.deadlines.clear();
     mix_code(code.hash, thread.caller);
     code.is_lasting = names_.deadlines.empty();
+    code.name = code.is_lasting ? code.hash.low : 0;
+    code.steps_back = of_.steps_back_ + (is_step_back(thread.code, code) ? 1 : 0);
     codes_.resize(step);
     codes_.push_back(code);
   }
   thread.code = codes_[step];
+  of_.steps_back_ = thread.code.steps_back;
+}
+
+/// Code that other threads may change has no name, and each step from there or to there counts.
+bool equal_futures::is_step_back(const known_code& from, const known_code& to) const {
+  if (from.name == 0 || to.name == 0 || !of_.is_step_back) return true;
+  return of_.is_step_back(from.name, to.name);
 }
 
 void equal_futures::note_sleep(thread_record& of) {

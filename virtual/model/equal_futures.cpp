@@ -20,9 +20,10 @@
 // from there, or has been at a state with the key of the next one; by the number of steps that are
 // left, it finds each fault that the other one leads to.
 //
-// An execution without an end comes back to its states. The search goes on from a known state where
-// an execution reaches it in more steps than each one before, so somewhere in such a cycle it
-// always goes on, until it is too deep (decision 0100).
+// An execution without an end comes back to its states. Each cycle of states has a step back, and
+// the search goes on from a known state where an execution reaches it with more steps back than
+// each one before. So somewhere in such a cycle it always goes on, until it is too deep (decision
+// 0102).
 //
 // The key leaves out how many time-outs, short spins and spurious wakes are left, until some
 // execution has used one of them up: then the search begins anew, with that one.
@@ -322,7 +323,7 @@ std::optional<reached_state> equal_futures::key() {
   all.mix(states);
   all.mix(of_.barriers_lost_ ? 1 : 0);
   mix_what_is_left(all);
-  return reached_state{.name = all, .steps = of_.steps_};
+  return reached_state{.name = all, .steps_back = of_.steps_back_};
 }
 
 }  // namespace lockyard::model

@@ -66,6 +66,7 @@ class equal_futures {
   void mix_plain(hash128& all, const plain_record& data);
   [[nodiscard]] bool is_plainly_on_its_way(const thread_record& of) const;
   void mix_code(hash128& all, const calling_code& of);
+  [[nodiscard]] bool is_step_back(const known_code& from, const known_code& to) const;
   void mix_sleep(hash128& all, const thread_record& of);
   void mix_refreshed(hash128& all, const knowledge& of) const;
   void mix_thread(hash128& all, thread_record& of);

@@ -173,7 +173,7 @@ void execution::reset() {
     each.history = {};
     each.events = 0;
     each.created = 0;
-    each.code.is_lasting = false;
+    each.code = {};
     each.last_change = 0;
     each.now = status::ended;
     each.timed_out = false;
@@ -220,6 +220,7 @@ void execution::reset() {
   plains_.clear();
   occupants_.clear();
   previous_.reset();
+  steps_back_ = 0;
   client_memory_ = {};
   forgets_past_ = false;
   has_opaque_data_ = false;

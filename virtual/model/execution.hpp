@@ -119,6 +119,8 @@ class execution : private execution_state {
   [[nodiscard]] bool teaches() const noexcept { return conflicts_ != nullptr; }
   /// Chooses threads without the list of choices: returns one of the runnable ones.
   std::function<unsigned(std::span<const thread_index> runnable)> scheduler;
+  /// Tells what a step between two states of a thread's code is (code_graph.hpp).
+  std::function<bool(std::uint64_t from, std::uint64_t to)> is_step_back;
   /// Asked now and then where an execution is long: ends it.
   std::function<bool()> is_called_off;
 

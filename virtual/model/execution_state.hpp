@@ -54,6 +54,7 @@ struct progress_so_far {
   std::vector<occupant> occupants_;
   std::vector<state_entry> states_;
   std::optional<hash128> previous_;
+  std::uint32_t steps_back_ = 0;
   bool has_opaque_data_ = false;  ///< data with contents that the checker does not know
   std::size_t words_known_ = 0;   ///< to lie where addresses are the same in each execution
   std::size_t plains_known_ = 0;

@@ -36,7 +36,11 @@ void execution::check_alive(location_index which, std::source_location where) {
 /// The key of another thread's code leaves out the objects on its stack.
 void execution::note_object_at(const void* address) noexcept {
   const auto spot = stacks_.find(reinterpret_cast<std::uintptr_t>(address));
-  if (spot && spot->stack != running_) threads_[spot->stack].code.is_lasting = false;
+  if (!spot || spot->stack == running_) return;
+  known_code& changed = threads_[spot->stack].code;
+  changed.is_lasting = false;
+  changed.name = 0;
+  ++steps_back_;
 }
 
 location_index execution::create(std::uint64_t value, std::source_location where,

@@ -94,14 +94,16 @@ struct calling_code {
 
 /// A state of an execution, for the search to know it again.
 struct reached_state {
-  hash128 name;             ///< what its future depends on
-  std::uint32_t steps = 0;  ///< that have led there
+  hash128 name;                  ///< what its future depends on
+  std::uint32_t steps_back = 0;  ///< among those that have led there (code_graph.hpp)
 };
 
 /// What a key holds of a thread's code, from the end of its last step on.
 struct known_code {
   hash128 hash;
   bool is_lasting = false;  ///< until the thread's next step; false if other threads may change it
+  std::uint64_t name = 0;   ///< in the graph of the code; 0 before the first step
+  std::uint32_t steps_back = 0;  ///< of all threads until then
 };
 
 struct thread_record {

@@ -103,7 +103,7 @@ bool execution::is_worth_going_on(const gate& goes_on) {
     return true;
   }
   previous_ = now;
-  return goes_on({.name = now, .steps = 0});
+  return goes_on({.name = now, .steps_back = 0});
 }
 
 /// If a client is deterministic, every option that existed once exists again.

@@ -70,6 +70,10 @@ void search_state::work(unsigned worker) {
   pile_.join();
   if (by_.order == search::exhaustive) {
     runs.is_called_off = [this] { return is_late(); };
+    runs.is_step_back = [steps = known_steps{codes_}](std::uint64_t from,
+                                                      std::uint64_t to) mutable {
+      return steps.is_step_back({from, to});
+    };
     const auto look = [this] { look_at_processes(); };
     while (auto part = pile_.take(look)) explore_part(runs, std::move(*part));
   } else {

@@ -3,6 +3,7 @@
 
 // One search, from its beginning to its end or to the execution with which it has to begin anew.
 
+#include "code_graph.hpp"
 #include "explorer.hpp"
 #include "reduction.hpp"
 #include "state_cache.hpp"
@@ -67,6 +68,7 @@ class search_state {
   std::chrono::steady_clock::time_point start_;
 
   state_cache cache_;
+  code_graph codes_;
   work_pile pile_;
 
   bool has_processes_ = false;

@@ -40,6 +40,8 @@ template <class T>
 class shared {
  public:
   shared() : object_{::new(memory_.at()) T} {}
+  template <class Argument>
+  explicit shared(Argument& argument) : object_{::new(memory_.at()) T{argument}} {}
   shared(const shared&) = delete;
   shared& operator=(const shared&) = delete;
   ~shared() { object_->~T(); }

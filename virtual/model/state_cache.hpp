@@ -27,26 +27,26 @@ class state_cache {
     for (auto& each : books_->shards) each.emplace(pool_);
   }
 
-  /// Tells whether the search goes on from the state: no execution has been there, or not after as
-  /// many steps. A state that does not fit any longer counts as new, and full() reports it.
+  /// Tells whether the search goes on from the state: no execution has been there, or none after as
+  /// many steps back. A state that does not fit any longer counts as new, and full() reports it.
   bool insert(const reached_state& reached) {
     const auto [low, high] = reached.name;
     const short_name name{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32U),
                           static_cast<std::uint32_t>(high)};
     shard& part = *books_->shards[(high >> 32U) % shard_count];
     const std::scoped_lock guard{part.lock};
-    const auto known = part.steps.find(name);
-    if (known != part.steps.end()) {
-      if (known->second >= reached.steps) return false;
-      known->second = reached.steps;
+    const auto known = part.known.find(name);
+    if (known != part.known.end()) {
+      if (known->second >= reached.steps_back) return false;
+      known->second = reached.steps_back;
       return true;
     }
-    if (part.steps.size() >= room_) {
+    if (part.known.size() >= room_) {
       // relaxed(hint): read after the workers have ended, or to stop early.
       books_->full.store(true, std::memory_order_relaxed);
       return true;
     }
-    part.steps.emplace(name, reached.steps);
+    part.known.emplace(name, reached.steps_back);
     return true;
   }
 
@@ -66,13 +66,13 @@ class state_cache {
   struct alignas(128) shard {
     using entry = std::pair<const short_name, std::uint32_t>;
 
-    explicit shard(shared_pool& pool) : steps{shared_allocator<entry>{pool}} {}
+    explicit shard(shared_pool& pool) : known{shared_allocator<entry>{pool}} {}
 
     process_mutex lock;
-    /// For each known state, the most steps after which an execution was there.
+    /// For each known state, the most steps back after which an execution was there.
     absl::flat_hash_map<short_name, std::uint32_t, absl::Hash<short_name>,
                         std::equal_to<short_name>, shared_allocator<entry>>
-        steps;
+        known;
   };
   struct books {
     std::array<std::optional<shard>, shard_count> shards;

@@ -32,13 +32,13 @@ TEST(StateCache, knows_each_state_that_it_was_given) {
   EXPECT_FALSE(cache.full());
 }
 
-TEST(StateCache, goes_on_where_an_execution_has_made_more_steps) {
+TEST(StateCache, goes_on_where_an_execution_has_made_more_steps_back) {
   state_cache cache{std::size_t{1} << 26U};
   const hash128 name;
-  EXPECT_TRUE(cache.insert({.name = name, .steps = 2}));
-  EXPECT_FALSE(cache.insert({.name = name, .steps = 1}));
-  EXPECT_TRUE(cache.insert({.name = name, .steps = 3}));
-  EXPECT_FALSE(cache.insert({.name = name, .steps = 3}));
+  EXPECT_TRUE(cache.insert({.name = name, .steps_back = 2}));
+  EXPECT_FALSE(cache.insert({.name = name, .steps_back = 1}));
+  EXPECT_TRUE(cache.insert({.name = name, .steps_back = 3}));
+  EXPECT_FALSE(cache.insert({.name = name, .steps_back = 3}));
 }
 
 TEST(StateCache, says_when_it_is_full) {
