@@ -250,10 +250,9 @@ bool execution::runs_alone(std::size_t of_first) noexcept {
 
 void execution::start(thread_index thread) {
   threads_[thread].now = status::ready;
-  if (forgets_past()) {
-    // The rests of other executions would lie in unused parts of frames.
-    std::memset(stacks_.top(thread) - bytes_cleared, 0, bytes_cleared);
-  }
+  // The rests of other executions would lie in unused parts of frames, and make states differ that
+  // are the same.
+  std::memset(stacks_.top(thread) - bytes_cleared, 0, bytes_cleared);
   std::feclearexcept(FE_ALL_EXCEPT);  // the new stack has a copy of these flags
   threads_[thread].context =
       context::make_fcontext(stacks_.top(thread), fiber_stacks::bytes, &execution::enter);
