@@ -44,9 +44,13 @@ bool execution::can_look_at_code() noexcept {
 #endif
 }
 
+bool execution::searches_states() const noexcept {
+  return can_look_at_code() && settings_.forgets_past && name_of_memory == nullptr && reduces();
+}
+
+/// Not if another client of the checker's thread is where this one would be.
 bool execution::may_forget_past() const noexcept {
-  return can_look_at_code() && settings_.forgets_past && name_of_memory == nullptr && reduces() &&
-         client_memory_.begin != nullptr;
+  return searches_states() && client_memory_.begin != nullptr;
 }
 
 void execution::note_caller(const std::uint64_t* saved) noexcept {

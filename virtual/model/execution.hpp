@@ -485,6 +485,7 @@ class execution : private execution_state {
   void event(std::uint64_t kind, std::uint64_t a, std::uint64_t b);
   // calling_code.cpp
   [[nodiscard]] static bool can_look_at_code() noexcept;
+  [[nodiscard]] bool searches_states() const noexcept;
   [[nodiscard]] bool may_forget_past() const noexcept;
   void check_alive(location_index which, std::source_location where);
   void end_word(location_index which, const char* how, std::source_location where,

@@ -141,8 +141,8 @@ option execution::choose_option() {
 std::size_t execution::choose_candidate(std::source_location where) {
   const deferral deferred = std::exchange(me().deferred, {});
   // Where threads read old values first, they reach a state with many steps back first, and the
-  // search need not go on from it again (state_cache.hpp).
-  const bool oldest_first = reduces() && forgets_past();
+  // search need not go on from it again (state_cache.hpp). All workers have the same order.
+  const bool oldest_first = searches_states();
   if (!deferred.is_on && left_out_.empty() && !oldest_first) {
     return choose(choice_kind::message, candidates_.size(), where);
   }

@@ -70,6 +70,7 @@ void spins::reset() {
   repeated_ = 0;
   is_excused_ = false;
   failed_ = nullptr;
+  released_ = {};
 }
 
 void spins::note_operands(std::uint64_t expected, std::uint64_t desired) {
@@ -111,6 +112,7 @@ void spins::leave(model::location_index lock) {
   std::erase_if(looks_, [&](const last_look& each) { return each.held > held_before; });
   failures_.clear();
   held_.erase(entry);
+  release();
   if (rewritten_.size() != 0) return act();  // others may see it from here on
   failed_ = nullptr;
   is_excused_ = false;
@@ -272,18 +274,46 @@ bool spins::leads_nowhere(const last_look& next) const {
   return uses_only_what_lasts(*same, reinterpret_cast<const void*>(next.at));
 }
 
-/// Whether the thread's uses of memory since then, besides its uses of the word, cannot race.
+/// Whether no race with the thread's uses of memory since then, besides its uses of the word, would
+/// be lost without them.
 bool spins::uses_only_what_lasts(const last_look& since, const void* word) const {
   execution& now = *execution::current();
   for (std::size_t i = since.reads; i < now.reads_made(); ++i) {
     const model::place& lies = now.place_of_read(i);
+    if (lies.address == word || has_read_before(since, i)) continue;
     const auto begin = reinterpret_cast<std::uintptr_t>(lies.address);
-    if (lies.address != word && !lasting().lasts(begin, begin + lies.size, access_kind::atomic))
-      return false;
+    if (!lasting().lasts(begin, begin + lies.size, access_kind::atomic)) return false;
   }
-  return std::ranges::all_of(
-      plain_uses_.begin() + static_cast<std::ptrdiff_t>(since.plain_uses), plain_uses_.end(),
-      [](const plain_use& each) { return lasting().lasts(each.begin, each.end, each.how); });
+  const std::span uses{plain_uses_};
+  return std::ranges::all_of(uses.subspan(since.plain_uses), [&](const plain_use& each) {
+    return has_used_before(since, each) || lasting().lasts(each.begin, each.end, each.how);
+  });
+}
+
+/// Whether the thread has made the same use before then, and has released nothing since that use:
+/// whatever races with the later use then races with that one too (decision 0103).
+bool spins::has_used_before(const last_look& then, const plain_use& use) const {
+  const auto is_same = [&](const plain_use& each) {
+    return each.begin <= use.begin && use.end <= each.end &&
+           (each.how == use.how || each.how == access_kind::write);
+  };
+  const std::span uses{plain_uses_};
+  return released_.plain_uses <= then.plain_uses && lasting().is_stack_lasting(use.begin) &&
+         std::ranges::any_of(uses.first(then.plain_uses).subspan(released_.plain_uses), is_same);
+}
+
+bool spins::has_read_before(const last_look& then, std::size_t which) const {
+  execution& now = *execution::current();
+  const model::location_index word = now.read_number(which).where;
+  const auto begin = reinterpret_cast<std::uintptr_t>(now.place_of_read(which).address);
+  for (std::size_t i = released_.reads; i < then.reads; ++i) {
+    if (now.read_number(i).where == word) return lasting().is_stack_lasting(begin);
+  }
+  return false;
+}
+
+void spins::release() {
+  released_ = {.reads = execution::current()->reads_made(), .plain_uses = plain_uses_.size()};
 }
 
 std::uint64_t spins::changed_bytes() const {
@@ -319,6 +349,7 @@ void spins::act() {
   futile_ = {};
   attempts_.clear();
   words_.clear();
+  release();
 }
 
 void spins::rewrite(std::uintptr_t at, std::size_t size) {

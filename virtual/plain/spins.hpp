@@ -67,7 +67,10 @@ class spins {
   /// Whether that was so since the thread was here last.
   bool is_excused() { return std::exchange(is_excused_, false); }
   /// A fence orders, so an attempt before it is another attempt than one after it.
-  void fence() { futile_ = {}; }
+  void fence() {
+    futile_ = {};
+    release();
+  }
   /// The thread has written something that others may see.
   void act();
   /// The thread is about to write plain data, which others may see once it has acted.
@@ -173,8 +176,16 @@ class spins {
   [[nodiscard]] bool has_repeated_turn(const last_look& since) const;
   [[nodiscard]] bool may_be_left_out(const last_look& since) const;
   [[nodiscard]] bool uses_only_what_lasts(const last_look& since, const void* word) const;
+  [[nodiscard]] bool has_used_before(const last_look& then, const plain_use& use) const;
+  [[nodiscard]] bool has_read_before(const last_look& then, std::size_t which) const;
+  void release();
   [[nodiscard]] bool leads_nowhere(const last_look& next) const;
   [[nodiscard]] std::uint64_t changed_bytes() const;
+
+  struct made_so_far {
+    std::size_t reads = 0;
+    std::size_t plain_uses = 0;
+  };
 
   static constexpr std::size_t most_looks = 64;
   static constexpr std::uint64_t unknown = 0;
@@ -184,6 +195,7 @@ class spins {
   std::uint32_t calls_ = 0;  ///< so many calls there were of such functions
   std::uint64_t caller_ = unknown;
   std::vector<plain_use> plain_uses_;
+  made_so_far released_;  ///< before something that may order what others do
   model::rewritten_memory rewritten_;         ///< since the thread acted, as all other states here
   std::vector<model::location_index> taken_;  ///< each lock that the thread has taken
   std::vector<model::location_index> held_;

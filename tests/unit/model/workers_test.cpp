@@ -148,6 +148,34 @@ TEST(Workers, share_the_states_that_they_have_reached) {
   EXPECT_EQ(results[1].states, results[0].states);
 }
 
+/// Two threads write to a word and two read it, old values too.
+class many_reads : public client {
+ public:
+  [[nodiscard]] unsigned threads() const override { return 4; }
+  void thread(unsigned index) override {
+    for (unsigned i = 0; i < 3; ++i) {
+      if (index < 2) {
+        on_.store(index * 3 + i + 1, std::memory_order_relaxed);
+      } else {
+        static_cast<void>(on_.load(std::memory_order_relaxed));
+      }
+    }
+  }
+
+ private:
+  word<unsigned> on_{0};
+};
+
+/// Where another client of the checker's thread has the memory, the states of a worker have no
+/// keys.
+TEST(Workers, take_choices_in_the_same_order_with_keys_and_without) {
+  const auto make = [] { return std::make_unique<many_reads>(); };
+  const auto elsewhere = make();
+  const found by = explore(make, {.workers = 2});
+  EXPECT_TRUE(by.passed()) << by.what;
+  EXPECT_GT(by.executions, 1000U);
+}
+
 TEST(Workers, count_the_execution_that_fails) {
   for (const search order : {search::exhaustive, search::random}) {
     EXPECT_EQ(search_with(fault::fails_at_once, 1, order).result.executions, 1U);
