@@ -45,9 +45,9 @@ QUICK = {
     "futex_waits_twice.c",
     "futures.cpp",
     "last_member_array.c",
+    "loaded_then_exchanged.c",
     "lock_seen_by_an_attempt.cpp",
     "lock_used_by_hand.c",
-    "loaded_then_exchanged.c",
     "mcs_lock.c",
     "membarrier_dekker.cpp",
     "memory_resource.cpp",
@@ -55,6 +55,7 @@ QUICK = {
     "nondet_branches.c",
     "polls_in_blocks.c",
     "prints_by_streams.cpp",
+    "pushes_to_two_stacks.cpp",
     "reads_to_the_end.c",
     "same_value.c",
     "scoped_locks.cpp",
@@ -66,6 +67,7 @@ QUICK = {
     "struct_by_value.cpp",
     "virtual_base.cpp",
     "waits_for_a_flag.cpp",
+    "waits_for_its_own_variables.cpp",
 }
 
 

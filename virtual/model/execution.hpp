@@ -80,7 +80,7 @@ class execution : private execution_state {
   void note_caller(const std::uint64_t* saved) noexcept;
   void end_call() noexcept {
     code_runs_ = true;
-    if (forgets_past_) clear_dead_stack();  // last, so that nothing of this call is left either
+    clear_dead_stack();  // last, so that nothing of this call is left either
   }
   /// Whether the client's code runs, and not the checker's.
   [[nodiscard]] bool code_runs() const noexcept { return code_runs_; }

@@ -3,6 +3,7 @@
 // The functions that code which was compiled with -fsanitize=thread calls for plain accesses, and
 // when a function begins or ends.
 
+#include "shared_frames.hpp"
 #include "wrapped.hpp"
 
 #include <mutex>
@@ -35,7 +36,9 @@ bool is_of_library(std::uintptr_t at) {
   } else {
     mine.loop().note_plain_use(at, size, access_kind::write);
     switch (mine.memory.write_plain(at, size, place_of(pc))) {
-      case shadow::target::variable: break;
+      case shadow::target::variable:
+        if (frames().are_changed(at, size)) mine.loop().rewrite(at, size);
+        break;
       case shadow::target::data: mine.loop().rewrite(at, size); break;
       case shadow::target::word: mine.loop().act(); break;
     }

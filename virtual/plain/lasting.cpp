@@ -2,6 +2,7 @@
 #include "lasting.hpp"
 
 #include "program.hpp"
+#include "shared_frames.hpp"
 
 #include <algorithm>
 #include <array>
@@ -62,6 +63,7 @@ lasting_memory& lasting() {
 
 void forget_what_lasts() {
   lasting().forget();
+  frames().forget();
 }
 
 void lasting_memory::note_use(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
@@ -89,7 +91,7 @@ void lasting_memory::note_first_end() {
 }
 
 /// Functions that others call end while threads run.
-bool lasting_memory::is_stack_lasting(std::uintptr_t at) {
+bool lasting_memory::stack_lasts(std::uintptr_t at) {
   const auto place = now().find_on_stack(reinterpret_cast<const void*>(at));
   if (!place || place->thread == now().self()) return true;
   const bits owner = bits{1} << place->thread;
@@ -105,7 +107,7 @@ bool lasting_memory::lasts(std::uintptr_t begin, std::uintptr_t end, access_kind
     const bits before = *facts_->add(general, as_set(notes_reads, 1));
     if (set_of(notes_reads, before) == 0) now().search_anew();
   }
-  if (!is_stack_lasting(begin)) return false;
+  if (!stack_lasts(begin)) return false;
   const auto is_used = [how](bits facts) {
     return std::ranges::any_of(all_kinds, [&](access_kind each) {
       return may_conflict(how, each) && (set_of(used(each), facts) & of_self()) != 0;

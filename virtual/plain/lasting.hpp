@@ -28,12 +28,11 @@ class lasting_memory {
   void note_first_end();
   /// Whether such a use by the running thread may be left out. The search relies on it.
   [[nodiscard]] bool lasts(std::uintptr_t begin, std::uintptr_t end, access_kind how);
-  /// The same of the memory alone, true if it is on no stack.
-  [[nodiscard]] bool is_stack_lasting(std::uintptr_t at);
 
  private:
   static constexpr std::uintptr_t bytes_each = 8;
 
+  [[nodiscard]] bool stack_lasts(std::uintptr_t at);
 
   /// By name, as a replay has other stacks: the threads that may meet such a use by another one,
   /// and the threads with such a use in a turn that was left out.

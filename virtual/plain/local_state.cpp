@@ -2,6 +2,7 @@
 #include "local_state.hpp"
 
 #include "program.hpp"
+#include "shared_frames.hpp"
 
 #include <model/hash.hpp>
 
@@ -16,28 +17,20 @@ namespace lockyard::plain {
   explicit_bzero(dead.data(), dead.size());
 }
 
-namespace {
-
-model::hash128 hash_of(std::span<const std::byte> bytes) {
-  model::hash128 all;
-  for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    all.mix(word);
-  }
-  return all;
-}
-
-}  // namespace
-
 [[gnu::noinline]] std::uint64_t local_state() {
   std::jmp_buf registers;
   std::memset(&registers, 0, sizeof registers);
   static_cast<void>(setjmp(registers));
   const auto* const begin = static_cast<const std::byte*>(__builtin_frame_address(0));
   const auto on_stack = execution::current()->find_on_stack(begin);
-  model::hash128 all = hash_of(std::as_bytes(std::span{&registers, 1}));
-  if (on_stack) all.mix(hash_of({begin, on_stack->from_top}));
+  model::hash128 all;
+  const auto saved = std::as_bytes(std::span{&registers, 1});
+  for (std::size_t i = 0; i + sizeof(std::uint64_t) <= saved.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &saved[i], sizeof word);
+    all.mix(word);
+  }
+  if (on_stack) all.mix(frames().hash_of({begin, on_stack->from_top}));
   return all.low;
 }
 
@@ -53,7 +46,7 @@ model::hash128 hash_of(std::span<const std::byte> bytes) {
   const auto on_stack = execution::current()->find_on_stack(begin);
   if (!on_stack) return;
   worker& mine = worker::mine();
-  model::hash128 state = hash_of({begin, on_stack->from_top});
+  model::hash128 state = frames().hash_of({begin, on_stack->from_top});
   state.mix(static_cast<std::uint64_t>(mine.storage[on_stack->thread].error));
   mine.loop().note_caller(state.low | 1U);
 }

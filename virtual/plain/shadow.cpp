@@ -319,7 +319,7 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
     if (found.is_word) {
       const auto which = static_cast<location_index>(found.which);
       put(begin, found, now().read_word_as_plain(which, where));
-      note_foreign_change(begin);
+      note_foreign_change(begin, found.size);
     } else {
       if (!found.is_written) note_unwritten(begin);
       now().read_plain(found.which, pointer(begin), &bytes_tag, where);
@@ -331,7 +331,7 @@ void shadow::read_plain(std::uintptr_t at, std::size_t size, std::source_locatio
 shadow::target shadow::write_plain(std::uintptr_t at, std::size_t size,
                                    std::source_location where) {
   note_foreign_use(at);
-  note_foreign_change(at);
+  note_foreign_change(at, size);
   const std::uintptr_t end = at + size;
   lasting().note_use(at, end, access_kind::write);
   check_foreign_heap(at, end, where);

@@ -291,23 +291,23 @@ bool spins::uses_only_what_lasts(const last_look& since, const void* word) const
 }
 
 /// Whether the thread has made the same use before then, and has released nothing since that use:
-/// whatever races with the later use then races with that one too (decision 0103).
+/// whatever races with the later use then races with that one too, and so does an end of the memory
+/// (decision 0103).
 bool spins::has_used_before(const last_look& then, const plain_use& use) const {
   const auto is_same = [&](const plain_use& each) {
     return each.begin <= use.begin && use.end <= each.end &&
            (each.how == use.how || each.how == access_kind::write);
   };
   const std::span uses{plain_uses_};
-  return released_.plain_uses <= then.plain_uses && lasting().is_stack_lasting(use.begin) &&
+  return released_.plain_uses <= then.plain_uses &&
          std::ranges::any_of(uses.first(then.plain_uses).subspan(released_.plain_uses), is_same);
 }
 
 bool spins::has_read_before(const last_look& then, std::size_t which) const {
   execution& now = *execution::current();
   const model::location_index word = now.read_number(which).where;
-  const auto begin = reinterpret_cast<std::uintptr_t>(now.place_of_read(which).address);
   for (std::size_t i = released_.reads; i < then.reads; ++i) {
-    if (now.read_number(i).where == word) return lasting().is_stack_lasting(begin);
+    if (now.read_number(i).where == word) return true;
   }
   return false;
 }

@@ -195,7 +195,7 @@ class spins {
   std::uint32_t calls_ = 0;  ///< so many calls there were of such functions
   std::uint64_t caller_ = unknown;
   std::vector<plain_use> plain_uses_;
-  made_so_far released_;  ///< before something that may order what others do
+  made_so_far released_;                      ///< before something that may order what others do
   model::rewritten_memory rewritten_;         ///< since the thread acted, as all other states here
   std::vector<model::location_index> taken_;  ///< each lock that the thread has taken
   std::vector<model::location_index> held_;

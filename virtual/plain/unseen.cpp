@@ -2,6 +2,7 @@
 #include "unseen.hpp"
 
 #include "program.hpp"
+#include "shared_frames.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -41,8 +42,10 @@ void note_unwritten(std::uintptr_t at) {
   if (foreign_owner(at)) execution::current()->note_unordered();
 }
 
-void note_foreign_change(std::uintptr_t at) {
-  if (const auto owner = foreign_owner(at)) worker::mine().memory.functions.note_change_of(*owner);
+void note_foreign_change(std::uintptr_t at, std::size_t size) {
+  const auto owner = foreign_owner(at);
+  if (owner && !frames().note_change(*owner, at, size))
+    worker::mine().memory.functions.note_change_of(*owner);
 }
 
 }  // namespace lockyard::plain

@@ -4,6 +4,7 @@
 // What the graph of an execution does not decide, because the checker keeps no account of it
 // (decision 0080). The search leaves out no order of steps of code that does such things.
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lockyard::plain {
@@ -20,6 +21,6 @@ void note_foreign_use(std::uintptr_t at);
 void note_unwritten(std::uintptr_t at);
 
 /// Memory changes. Its owner may compare its stack with what it was before.
-void note_foreign_change(std::uintptr_t at);
+void note_foreign_change(std::uintptr_t at, std::size_t size);
 
 }  // namespace lockyard::plain
