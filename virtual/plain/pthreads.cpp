@@ -122,6 +122,11 @@ constexpr std::size_t most_mutexes = 4;
 /// before it finds another one held, and gives them back: only an attempt can tell.
 void lock_at_once(mutexes all, const void* pc) {
   const std::source_location where = place_of(pc);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const auto before = all.first(i);
+    if (std::ranges::find(before, all[i]) == before.end()) continue;
+    now().fail(model::verdict::assertion, "takes the same mutex twice at once", where);
+  }
   std::array<location_index, most_mutexes> memory{};
   const std::span words = std::span{memory}.first(all.size());
   std::ranges::transform(all, words.begin(),

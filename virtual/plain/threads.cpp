@@ -218,6 +218,10 @@ extern "C" {
 using lockyard::plain::is_active;
 using lockyard::plain::worker;
 
+static bool is_self(pthread_t thread) {
+  return thread == pthread_t{lockyard::plain::execution::current()->self()} + 1;
+}
+
 int lockyard_pthread_create(void* thread, const void* attributes, void* (*run)(void*),
                             void* argument, const void* pc) {
   if (!is_active()) return EAGAIN;
@@ -232,6 +236,7 @@ int lockyard_pthread_create(void* thread, const void* attributes, void* (*run)(v
   return 0;
 }
 int __wrap_pthread_join(pthread_t thread, void** result) {
+  if (is_self(thread)) return EDEADLK;
   void* const found = worker::mine().threads.join(static_cast<unsigned>(thread - 1), LOCKYARD_HERE);
   if (result != nullptr) {
     lockyard::plain::write_bytes(result, sizeof *result, LOCKYARD_PC);
@@ -258,6 +263,7 @@ void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_
 }
 void __wrap__ZNSt6thread4joinEv(pthread_t* self) {
   if (*self == 0) return reinterpret_cast<std::thread*>(self)->join();  // throws
+  if (is_self(*self)) std::__throw_system_error(EDEADLK);
   worker::mine().threads.join(static_cast<unsigned>(*self - 1), LOCKYARD_HERE);
   lockyard::plain::write_bytes(self, sizeof *self, LOCKYARD_PC);
   *self = 0;

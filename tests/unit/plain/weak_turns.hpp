@@ -108,47 +108,6 @@ struct takes_the_next_number {
   }
 };
 
-/// A turn writes again what the thread has written before, but behind a fence: the other thread's
-/// write comes after the first one, and not after the one of the turn.
-template <unsigned First>
-struct writes_again_behind_a_fence {
-  static constexpr unsigned threads = 2;
-  std::atomic<int> word{0};
-  alignas(8) int value = 0;
-  void thread(unsigned index) {
-    if (index == First) {
-      int expected = word.load(relaxed);
-      bool has_fenced = false;
-      do {
-        value = 1;
-        if (!has_fenced) std::atomic_thread_fence(release);
-        has_fenced = true;
-      } while (!word.compare_exchange_weak(expected, 1, relaxed));
-    } else if (word.load(relaxed) == 1) {
-      std::atomic_thread_fence(acquire);
-      value = 2;
-    }
-  }
-};
-
-/// The same without the fence: there is no race.
-template <unsigned First>
-struct writes_again {
-  static constexpr unsigned threads = 2;
-  std::atomic<int> word{0};
-  alignas(8) int value = 0;
-  void thread(unsigned index) {
-    if (index == First) {
-      int expected = word.load(relaxed);
-      do {
-        value = 1;
-      } while (!word.compare_exchange_weak(expected, 1, release, relaxed));
-    } else if (word.load(acquire) == 1) {
-      value = 2;
-    }
-  }
-};
-
 /// A lock and a counter whose loops repeat after any failure.
 template <bool Weak>
 struct locks_and_counts {
