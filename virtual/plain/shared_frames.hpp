@@ -36,7 +36,8 @@ class shared_frames {
 
   [[nodiscard]] bits known(std::uint64_t key) const { return facts_->known(key).value_or(0); }
 
-  /// Of each stack and of each frame, whether there are such bytes; of each eight bytes, which.
+  /// Says whether there are such bytes on a stack and in a frame, and which of eight bytes they
+  /// are.
   std::optional<fact_table> facts_{std::in_place};
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// passed; with FAULT assertion. A thread sets a variable of main() before main() notes there how far
-// its loop has come. What others write to is no part of main()'s stack, but what main() writes there
-// counts, so the loop waits for nothing. With FAULT main() expects that it sees the second thread in
-// time if that has begun; but it may read old values.
+// passed; with FAULT assertion. A thread sets a variable of main() before main() notes there how
+// far its loop has come. The checker compares states of main()'s stack without what others write
+// to, but it counts what main() writes there, so the loop waits for nothing. With FAULT main()
+// expects that it sees the second thread in time if that has begun; but it may read old values.
 #include <atomic>
 #include <cassert>
 #include <thread>

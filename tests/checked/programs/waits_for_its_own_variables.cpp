@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // passed; with FAULT race. main() waits for a word on its own stack, until three threads have
-// written there what they have computed. What others write to main()'s variables is no part of what
-// its loop is compared by, so three threads and a loop have few executions. With FAULT the threads
-// count themselves before they write.
+// written there what they have computed. The checker compares states of main()'s loop without what
+// others write to, so three threads and a loop have few executions. With FAULT the threads count
+// themselves before they write.
 #include <atomic>
 #include <cassert>
 #include <thread>
