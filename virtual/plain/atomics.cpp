@@ -127,6 +127,7 @@ void await_change(std::span<const spins::word_value> of, std::source_location wh
     case spins::attempt::await: {
       const spins::word_value known{by.at.word, loop.last_found()};
       await_change(std::span{&known, 1}, call.where);
+      loop.end_wait();
       found = now().exchange_by(by.at.word, by.change(), order, call.where);
       break;
     }

@@ -101,12 +101,20 @@ bool lasting_memory::stack_lasts(std::uintptr_t at) {
   return worker::mine().memory.functions.is_of_first(place->thread, at);
 }
 
+void lasting_memory::ask_for_reads() {
+  const bits before = *facts_->add(general, as_set(notes_reads, 1));
+  if (set_of(notes_reads, before) == 0) now().search_anew();
+}
+
+bool lasting_memory::has_only_words(std::uintptr_t begin, std::uintptr_t end) {
+  if (!now().teaches()) return false;
+  ask_for_reads();
+  return lasts(begin, end, access_kind::atomic);
+}
+
 bool lasting_memory::lasts(std::uintptr_t begin, std::uintptr_t end, access_kind how) {
   if (!now().teaches()) return false;
-  if (how == access_kind::write) {
-    const bits before = *facts_->add(general, as_set(notes_reads, 1));
-    if (set_of(notes_reads, before) == 0) now().search_anew();
-  }
+  if (how == access_kind::write) ask_for_reads();
   if (!stack_lasts(begin)) return false;
   const auto is_used = [how](bits facts) {
     return std::ranges::any_of(all_kinds, [&](access_kind each) {

@@ -28,10 +28,13 @@ class lasting_memory {
   void note_first_end();
   /// Whether such a use by the running thread may be left out. The search relies on it.
   [[nodiscard]] bool lasts(std::uintptr_t begin, std::uintptr_t end, access_kind how);
+  /// Whether the same holds for an atomic use that may be a write.
+  [[nodiscard]] bool has_only_words(std::uintptr_t begin, std::uintptr_t end);
 
  private:
   static constexpr std::uintptr_t bytes_each = 8;
 
+  void ask_for_reads();
   [[nodiscard]] bool stack_lasts(std::uintptr_t at);
 
   /// By name, as a replay has other stacks: the threads that may meet such a use by another one,

@@ -120,6 +120,7 @@ void spins::leave(model::location_index lock) {
 }
 
 void spins::note_plain_use(std::uintptr_t at, std::size_t size, access_kind how) {
+  ++uses_;
   if (looks_.empty() && failures_.empty()) return;
   plain_uses_.push_back({.begin = at,
                          .end = at + size,
@@ -257,9 +258,10 @@ bool spins::may_be_left_out(const last_look& since) const {
   return uses_only_what_lasts(since, execution::current()->place_of_read(since.reads).address);
 }
 
-/// Whether a failure for no reason has led back to the compare-exchange. An execution without the
-/// turn in between has the same faults: the turn shows nothing to others, the thread goes on from
-/// the same state, and what it knows in addition forbids faults and permits none (decision 0093).
+/// Whether a failure for no reason has led back to the compare-exchange, or a read-modify-write
+/// that has changed nothing to the look before it. An execution without the turn in between has the
+/// same faults: the turn shows nothing to others, the thread goes on from the same state, and what
+/// it knows in addition forbids faults and permits none (decisions 0093, 0104).
 bool spins::leads_nowhere(const last_look& next) const {
   execution& now = *execution::current();
   if (failures_.empty() || next.state == unknown || !now.may_repeat() || !now.leaves_turns_out())
@@ -267,9 +269,11 @@ bool spins::leads_nowhere(const last_look& next) const {
   const auto same = std::ranges::find_if(failures_, [&](const last_look& each) {
     return each.from == next.from && each.at == next.at && each.state == next.state &&
            each.bytes == next.bytes && each.held == next.held && each.locks == next.locks &&
-           each.before == next.before;
+           each.before == next.before && each.changes == changes_;
   });
   if (same == failures_.end()) return false;
+  if (same->changed != 0 && !lasting().has_only_words(same->changed, same->changed + 1))
+    return false;
   worker::mine().memory.functions.note_comparison();
   return uses_only_what_lasts(*same, reinterpret_cast<const void*>(next.at));
 }
@@ -333,9 +337,16 @@ void spins::note_pause() {
 }
 
 void spins::excuse() {
-  if (!looks_.empty() && failures_.size() < most_looks) failures_.push_back(looks_.back());
-  looks_.clear();
+  keep_look();
   is_excused_ = true;
+}
+
+void spins::keep_look() {
+  if (!looks_.empty() && failures_.size() < most_looks) {
+    failures_.push_back(looks_.back());
+    failures_.back().changes = changes_;
+  }
+  looks_.clear();
 }
 
 void spins::act() {
@@ -377,7 +388,8 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
     all.mix(local_state());
     rewritten_.mix_changes(all);
     const bool seems_same_state = all.low == std::exchange(state_, all.low);
-    if (is_repeated && now.is_repeated(seems_same_state)) return attempt::await;
+    comes_back_ = is_repeated && now.is_repeated(seems_same_state);
+    if (comes_back_) return attempt::await;
     all.mix(rewritten_.size());
     const bool is_turn = !is_repeated && ends_turn({.from = from,
                                                     .at = at,
@@ -400,7 +412,16 @@ spins::attempt spins::next_attempt(const void* from, std::uintptr_t at, std::uin
       all.mix(each);
     run_ = now.begin_long_run(all.low);
   }
+  comes_back_ = false;
   return now.has_no_end(run_, repeated_) ? attempt::await : attempt::skip;
+}
+
+void spins::end_wait() const {
+  execution& now = *execution::current();
+  const bool is_alone =
+      futile_.plain_uses == uses_ && futile_.locks == taken_.size() && futile_.before == done_;
+  if (!comes_back_ || !is_alone || !now.leaves_turns_out()) return;
+  if (lasting().has_only_words(futile_.at, futile_.at + 1)) now.leave_out();
 }
 
 /// Whether the turn since the same attempt was futile: no read-modify-write in it has changed
@@ -442,9 +463,18 @@ bool spins::list_turn(std::size_t begin) {
 
 void spins::note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,
                         std::uint64_t found) {
-  looks_.clear();
-  failures_.clear();
-  futile_ = {.from = from, .at = at, .operand = operand, .found = found};
+  // What leads back to a look before it is left out like a failure for no reason.
+  ++changes_;
+  if (!looks_.empty()) looks_.back().changed = at;
+  keep_look();
+  release();
+  futile_ = {.from = from,
+             .at = at,
+             .operand = operand,
+             .found = found,
+             .plain_uses = uses_,
+             .locks = taken_.size(),
+             .before = done_};
 }
 
 }  // namespace lockyard::plain

@@ -106,6 +106,10 @@ class spins {
   /// Whether the word has changed meanwhile, so that the thread has to look again.
   [[nodiscard]] bool has_seen_change() const noexcept { return has_seen_change_; }
   [[nodiscard]] std::uint64_t last_found() const noexcept { return futile_.found; }
+  /// The thread has waited behind a futile read-modify-write, and the word has changed. The search
+  /// leaves this out if the thread has used nothing else: without the first attempt it would have
+  /// made only the one that follows (decision 0104).
+  void end_wait() const;
   /// The words that the thread has read in the futile turn, with their values.
   [[nodiscard]] const std::vector<word_value>& turn() const noexcept { return turn_; }
 
@@ -131,6 +135,9 @@ class spins {
     std::uintptr_t at;
     std::uint64_t operand;
     std::uint64_t found;
+    std::uint64_t plain_uses;  ///< before
+    std::size_t locks;
+    deeds before;
   };
   struct plain_use {
     std::uintptr_t begin;
@@ -156,6 +163,8 @@ class spins {
     bool has_gone_on = false;
     std::size_t reads_of_turn = 0;
     std::size_t plain_uses_of_turn = 0;
+    unsigned changes = 0;        ///< futile ones that the thread has made so far
+    std::uintptr_t changed = 0;  ///< the word of the last one; 0: a failure for no reason
   };
   [[nodiscard]] bool ends_turn(const past_attempt& next);
   [[nodiscard]] bool list_turn(std::size_t begin);
@@ -179,6 +188,7 @@ class spins {
   [[nodiscard]] bool has_used_before(const last_look& then, const plain_use& use) const;
   [[nodiscard]] bool has_read_before(const last_look& then, std::size_t which) const;
   void release();
+  void keep_look();
   [[nodiscard]] bool leads_nowhere(const last_look& next) const;
   [[nodiscard]] std::uint64_t changed_bytes() const;
 
@@ -194,6 +204,8 @@ class spins {
   deeds done_;
   std::uint32_t calls_ = 0;  ///< so many calls there were of such functions
   std::uint64_t caller_ = unknown;
+  std::uint64_t uses_ = 0;  ///< of plain data in all
+  unsigned changes_ = 0;    ///< futile read-modify-writes in all
   std::vector<plain_use> plain_uses_;
   made_so_far released_;                      ///< before something that may order what others do
   model::rewritten_memory rewritten_;         ///< since the thread acted, as all other states here
@@ -205,6 +217,7 @@ class spins {
   bool has_read_ = false;
   bool has_seen_change_ = false;
   futile_change futile_{};
+  bool comes_back_ = false;  ///< at the last read-modify-write
   std::vector<past_attempt> attempts_;
   std::vector<word_value> words_;  ///< that it has read since the first of these
   std::vector<word_value> turn_;
