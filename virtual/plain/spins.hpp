@@ -204,7 +204,7 @@ class spins {
   deeds done_;
   std::uint32_t calls_ = 0;  ///< so many calls there were of such functions
   std::uint64_t caller_ = unknown;
-  std::uint64_t uses_ = 0;  ///< of plain data in all
+  std::uint64_t uses_ = 0;  ///< uses of plain data in all
   unsigned changes_ = 0;    ///< futile read-modify-writes in all
   std::vector<plain_use> plain_uses_;
   made_so_far released_;                      ///< before something that may order what others do
