@@ -180,6 +180,12 @@ class execution : private execution_state {
   [[nodiscard]] read_before read_number(std::size_t number) noexcept {
     return me().repeats.all_reads[number];
   }
+  /// Whether the word has another value by now.
+  [[nodiscard]] bool is_outdated(std::size_t number) noexcept {
+    const read_before read = read_number(number);
+    const location& at = memory_.at(read.where);
+    return at.messages[read.which].value != at.newest().value;
+  }
   /// Whether a thread that could wait for a change makes another turn before.
   [[nodiscard]] bool goes_on(std::source_location where) {
     return choose(choice_kind::time, 2, where) == 1;

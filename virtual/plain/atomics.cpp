@@ -142,7 +142,7 @@ void await_change(std::span<const spins::word_value> of, std::source_location wh
   if (by.depends_on_found()) by.at.check_written(found, call.where);
   loop.note_read(by.at.word, by.of(found));
   if (by.of(found) == found) {
-    loop.note_futile(call.pc, call.at, operand, found);
+    loop.note_futile(call.pc, call.at, operand, {by.at.word, found});
   } else {
     loop.act();
   }

@@ -272,8 +272,12 @@ bool spins::leads_nowhere(const last_look& next) const {
            each.before == next.before && each.changes == changes_;
   });
   if (same == failures_.end()) return false;
-  if (same->changed != 0 && !lasting().has_only_words(same->changed, same->changed + 1))
-    return false;
+  if (same->changed != 0) {
+    // If it has found the newest values, the thread has to do the same again, and waits.
+    bool may_see_more = now.newest_value(same->found.word) != same->found.value;
+    for (std::size_t i = same->reads; i < now.reads_made(); ++i) may_see_more |= now.is_outdated(i);
+    if (!may_see_more || !lasting().has_only_words(same->changed, same->changed + 1)) return false;
+  }
   worker::mine().memory.functions.note_comparison();
   return uses_only_what_lasts(*same, reinterpret_cast<const void*>(next.at));
 }
@@ -462,16 +466,19 @@ bool spins::list_turn(std::size_t begin) {
 }
 
 void spins::note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,
-                        std::uint64_t found) {
+                        const word_value& found) {
   // What leads back to a look before it is left out like a failure for no reason.
   ++changes_;
-  if (!looks_.empty()) looks_.back().changed = at;
+  if (!looks_.empty()) {
+    looks_.back().changed = at;
+    looks_.back().found = found;
+  }
   keep_look();
   release();
   futile_ = {.from = from,
              .at = at,
              .operand = operand,
-             .found = found,
+             .found = found.value,
              .plain_uses = uses_,
              .locks = taken_.size(),
              .before = done_};

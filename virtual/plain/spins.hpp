@@ -89,7 +89,8 @@ class spins {
   /// Called before a read-modify-write.
   attempt next_attempt(const void* from, std::uintptr_t at, std::uint64_t operand);
   /// The read-modify-write has changed nothing.
-  void note_futile(const void* from, std::uintptr_t at, std::uint64_t operand, std::uint64_t found);
+  void note_futile(const void* from, std::uintptr_t at, std::uint64_t operand,
+                   const word_value& found);
   /// Returns the value, which the thread has read from a word.
   std::uint64_t note_read(model::location_index word, std::uint64_t value) {
     if (word == watched_ && has_read_ && read_[word] != value) has_seen_change_ = true;
@@ -165,6 +166,7 @@ class spins {
     std::size_t plain_uses_of_turn = 0;
     unsigned changes = 0;        ///< futile ones that the thread has made so far
     std::uintptr_t changed = 0;  ///< the word of the last one; 0: a failure for no reason
+    word_value found{};          ///< by it
   };
   [[nodiscard]] bool ends_turn(const past_attempt& next);
   [[nodiscard]] bool list_turn(std::size_t begin);
